@@ -1,0 +1,60 @@
+# `make serve` runs the server on the embedded default; `make test` passes all tests. Each sets up what it needs.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help serve chat test check format bench wheel lock clean
+
+help:  ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+serve: .venv/.run  ## run the server (fetches the embedded model's weights on the first start)
+	@$(BIN)/everthread serve $(ARGS)
+
+chat: .venv/.run  ## talk to it in the terminal
+	@$(BIN)/everthread chat $(ARGS)
+
+test: .venv/.dev  ## run every test
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.dev  ## the quick loop: format, lint, types, import contracts, fast tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+format: .venv/.dev  ## format the code and mend what the linter can
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+
+bench: .venv/.dev  ## measure against a direct upstream and print ratios
+	$(BIN)/python -m bench $(ARGS)
+
+wheel: .venv/.dev  ## build the wheel into dist/
+	$(BIN)/python -m hatchling build -t wheel
+
+lock: .venv/.dev  ## pin versions and hashes again (needs uv on the PATH)
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q requirements/build.in -o requirements/build.lock
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q pyproject.toml -o requirements/run.lock
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q pyproject.toml --group dev -c requirements/run.lock -o requirements/dev.lock
+
+clean:  ## remove the virtual environment and caches
+	rm -rf .venv dist build .mypy_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Everthread needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv .venv
+
+.venv/.run: requirements/run.lock requirements/build.lock pyproject.toml | .venv/bin/python
+	@echo "installing pinned packages into .venv ..."
+	@$(PIP_INSTALL) --require-hashes -r requirements/run.lock -r requirements/build.lock
+	@$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.dev: .venv/.run requirements/dev.lock
+	@echo "installing pinned development tools into .venv ..."
+	@$(PIP_INSTALL) --require-hashes -r requirements/dev.lock
+	@touch $@

@@ -1,0 +1,1 @@
+"""Measures what Everthread adds to an upstream: `python -m bench`. See docs/performance.md."""

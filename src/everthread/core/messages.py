@@ -1,0 +1,37 @@
+"""A message: the one internal form of what was said.
+
+`raw` is the message as JSON, exactly as it came in, and is what is stored and sent on. The other fields are
+what the rest of the house needs to know about it without reading that JSON again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    role: Role
+    raw: bytes
+    text: str = ""  # its words, without images, files or tool calls
+    name: str | None = None  # the speaker, in a group
+    calls: tuple[str, ...] = ()  # ids of the tool calls an assistant's message makes
+    answers: str | None = None  # the call id a tool's message answers
+    images: int = 0
+
+    @property
+    def is_instruction(self) -> bool:
+        return self.role in {"system", "developer"}
+
+
+def say(role: Role, text: str) -> Message:
+    """A plain text message made by the server itself."""
+    return Message(role=role, raw=msgspec.json.encode({"role": role, "content": text}), text=text)
+
+
+def array(messages: tuple[Message, ...]) -> bytes:
+    """The messages as one JSON array."""
+    return b"[" + b",".join(message.raw for message in messages) + b"]"

@@ -1,0 +1,191 @@
+"""What the engine asks of the world. Each port has a contract suite in tests/contract that every adapter passes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from everthread.core.ids import KeyId, ScopeId, SessionId, SessionKey, StepId, Tenant
+from everthread.core.key import ApiKey
+from everthread.core.messages import Message
+from everthread.core.session import Session
+from everthread.core.turn import ModelEvent, OnBusy, Prompt, Replay, Step
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+
+class Ids(Protocol):
+    """Chance, as a port. Ids sort by the time they were made."""
+
+    def new(self) -> str: ...
+
+
+class TokenCounter(Protocol):
+    def count(self, text: str) -> int: ...
+
+
+# --- models ---
+
+
+class ModelCard(msgspec.Struct, frozen=True):
+    id: str
+    owned_by: str = "upstream"
+    created: int = 0
+    context_length: int | None = None
+
+
+class Model(Protocol):
+    """Something that answers a prompt."""
+
+    def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+        """The answer, event by event; ends after every choice has ended, or raises an UpstreamFailure.
+
+        Closing the iterator early stops the model."""
+        ...
+
+    async def cards(self) -> tuple[ModelCard, ...]:
+        """The models that can be asked for, the default one first."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+# --- storage ---
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """One imported step: what a client says was said before it came here."""
+
+    messages: tuple[Message, ...]
+    rolling: bytes  # hash of this exchange and all before it
+    tokens: int
+
+
+class Past(msgspec.Struct, frozen=True):
+    """A step, or an imported exchange, as a later prompt sees it."""
+
+    messages: tuple[Message, ...]
+    tokens: int
+    turn: StepId | None = None  # None: imported
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A session held for one turn. `session` is None while the id is unknown."""
+
+    tenant: Tenant
+    session_id: SessionId
+    session: Session | None
+
+
+class Reserved(msgspec.Struct, frozen=True):
+    """The replay key is ours: run the turn, and commit it with its step or release it."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """The turn ran before: its session and step."""
+
+    session: Session
+    step: Step
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one step writes, in one transaction."""
+
+    session: Session  # as it was when the step began; the store refuses if it has moved since
+    step: Step
+    begins: bool  # this step is the first of a new thread
+    imported: Sequence[Exchange] = ()  # history the client brought to a new thread
+    bind: SessionKey | None = None  # the session key an unkeyed session joins now
+    replay: Replay | None = None
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A remembered message that matches a search."""
+
+    session: SessionId
+    seq: int
+    role: str
+    text: str
+    said_at: datetime
+    score: float
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something `check` found, and whether it was mended."""
+
+    what: str
+    mended: bool = False
+
+
+class Store(Protocol):
+    """Where state lives. Every call names its tenant; nothing is visible across tenants.
+
+    A store that cannot read or write raises StoreUnavailable; it never answers with less than it holds."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def ping(self) -> None:
+        """Returns if the store can be written to."""
+        ...
+
+    # keys
+    async def add_key(self, key: ApiKey) -> None: ...
+
+    async def key(self, id: KeyId) -> ApiKey | None: ...  # noqa: A002
+
+    async def keys(self, tenant: Tenant | None = None) -> tuple[ApiKey, ...]: ...
+
+    async def revoke_key(self, id: KeyId, now: datetime) -> bool: ...  # noqa: A002
+
+    # sessions
+    async def find(self, tenant: Tenant, session_id: SessionId) -> Session | None:
+        """The tip that an id resolves to."""
+        ...
+
+    def claim(
+        self, tenant: Tenant, session_id: SessionId, *, on_busy: OnBusy = "queue"
+    ) -> AbstractAsyncContextManager[Claim]:
+        """The session, ours until released: one turn at a time, first come, first served.
+
+        Raises SessionBusy when the line is too long, the wait too long, or waiting was not wanted."""
+        ...
+
+    async def window(self, tenant: Tenant, session: Session, *, tokens: int) -> tuple[Past, ...]:
+        """The newest steps of the session's epoch, oldest first, whose weights add up to at most `tokens`;
+        always at least the very newest."""
+        ...
+
+    async def said(self, tenant: Tenant, session: Session, message_id: str, *, since: datetime) -> Step | None:
+        """The step of this thread that a client's own message id led to."""
+        ...
+
+    async def commit(self, tenant: Tenant, commit: Commit) -> Session:
+        """Writes a step, wholly or not at all, and returns the session as it is now."""
+        ...
+
+    async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
+        """Drops unnamed threads that nobody continued since, and old replay records; returns how many."""
+        ...
+
+    async def search(self, tenant: Tenant, scope: ScopeId, query: str, *, limit: int) -> tuple[Hit, ...]: ...
+
+    # replays
+    async def reserve(self, tenant: Tenant, replay: Replay, *, now: datetime) -> Reserved | Recorded:
+        """Ours to run, or what it led to before.
+
+        Raises IdempotencyInProgress or IdempotencyMismatch."""
+        ...
+
+    async def release(self, tenant: Tenant, replay: Replay) -> None:
+        """Gives a reserved key back after a failure, so that a retry runs."""
+        ...
+
+    async def check(self, *, repair: bool) -> tuple[Problem, ...]: ...

@@ -1,0 +1,319 @@
+"""A turn, the stream of events it is, and what the stream folds to.
+
+A request is a `Turn`. Running it yields `Event`s; the last one is `Finished`. A JSON reply is the outcome that
+`Finished` carries; a streamed reply is the events one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from everthread.core.ids import SessionId, SessionKey, StepId, Tenant
+from everthread.core.messages import Message
+from everthread.core.session import Session
+
+Source = Literal["api", "job", "run", "import"]
+OnBusy = Literal["queue", "reject"]
+
+Options = tuple[tuple[str, bytes], ...]  # further request fields and their JSON, passed upstream as they came
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """A request that must take effect once: its key, and what tells it from another request with that key."""
+
+    key: str
+    fingerprint: bytes
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is asking, in which session, under which memory scope: what a request's headers say."""
+
+    tenant: Tenant
+    session_id: SessionId | None = None  # None: a fresh session, its id made by the server
+    session_key: SessionKey | None = None
+    auxiliary: bool = False  # a UI's own request (title, tags): reads the session, leaves no trace
+    on_busy: OnBusy = "queue"
+    said_at: datetime | None = None  # when the message was really said; None: now
+    message_id: str | None = None
+    parent_message_id: str | None = None
+    replay: Replay | None = None
+    key_prefix: str | None = None  # the API key may only touch session keys that begin so
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client asks for: new words, in a session."""
+
+    envelope: Envelope
+    messages: tuple[Message, ...]  # the body's conversation, without instructions
+    instructions: tuple[Message, ...] = ()  # system and developer messages: they apply to this turn
+    model: str | None = None  # None: the default model answers
+    options: Options = ()
+    source: Source = "api"
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What is sent to a model."""
+
+    model: str  # the upstream's own name for it
+    messages: tuple[Message, ...]
+    options: Options = ()
+    auxiliary: bool = False  # people's turns go first where there is a queue
+
+
+# --- what a model says ---
+
+
+class Opened(msgspec.Struct, frozen=True, gc=False):
+    """The model's server has begun to answer."""
+
+    model: str
+    fingerprint: str | None = None
+
+
+class TextDelta(msgspec.Struct, frozen=True, gc=False):
+    text: str
+    choice: int = 0
+    logprobs: bytes | None = None
+
+
+class ReasoningDelta(msgspec.Struct, frozen=True, gc=False):
+    text: str
+    choice: int = 0
+
+
+class RefusalDelta(msgspec.Struct, frozen=True, gc=False):
+    text: str
+    choice: int = 0
+
+
+class ToolCallDelta(msgspec.Struct, frozen=True, gc=False):
+    """A piece of a tool call; the first piece of each `index` has its id and name."""
+
+    index: int
+    id: str | None = None
+    name: str | None = None
+    arguments: str = ""
+    choice: int = 0
+
+
+class ChoiceEnded(msgspec.Struct, frozen=True, gc=False):
+    reason: str  # stop, length, tool_calls, content_filter ...
+    choice: int = 0
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    prompt: int
+    completion: int
+    cached: int = 0
+    raw: bytes = b""  # the upstream's own usage object, when it gave one
+
+
+ModelEvent = Opened | TextDelta | ReasoningDelta | RefusalDelta | ToolCallDelta | ChoiceEnded | Usage
+
+# --- what it adds up to ---
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    arguments: str
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    content: str | None
+    finish: str
+    reasoning: str = ""
+    refusal: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    logprobs: bytes | None = None
+
+    def message(self) -> Message:
+        """The assistant's message as it is kept and sent to the model later on; reasoning is not part of it."""
+        body: dict[str, object] = {"role": "assistant", "content": self.content}
+        if self.refusal is not None:
+            body["refusal"] = self.refusal
+        if self.tool_calls:
+            body["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for call in self.tool_calls
+            ]
+        return Message(
+            role="assistant",
+            raw=msgspec.json.encode(body),
+            text=self.content or self.refusal or "",
+            calls=tuple(call.id for call in self.tool_calls),
+        )
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole answer."""
+
+    model: str
+    choices: tuple[Choice, ...]
+    usage: Usage
+    fingerprint: str | None = None
+
+
+class Context(msgspec.Struct, frozen=True, gc=False):
+    """How the prompt was made, in tokens."""
+
+    prompt_tokens: int
+    budget: int
+    prefix: int
+    window: int
+    tail: int = 0
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """The unit of commit: new input and the assistant's message, whole."""
+
+    id: StepId
+    turn: StepId  # the first step of the turn; several steps share it when the client runs tools
+    seq: int
+    source: Source
+    input: tuple[Message, ...]
+    outcome: Outcome
+    context: Context
+    said_at: datetime
+    stored_at: datetime
+    tokens: int  # what input and answer weigh in a later prompt
+    rolling: bytes = b""
+    message_id: str | None = None
+    parent_message_id: str | None = None
+
+    def messages(self) -> tuple[Message, ...]:
+        return (*self.input, self.outcome.choices[0].message())
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """Always the last event, and the one place that names the effective session."""
+
+    session: Session
+    asked: SessionId | None  # the id the client sent
+    step: Step
+    degraded: bool = False  # answered without its history
+
+    @property
+    def rotated(self) -> bool:
+        return self.asked is not None and self.asked != self.session.id
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """Always the first event: the session is ours and the step has its name. Nothing is promised yet."""
+
+    session: Session
+    step: StepId
+    at: datetime
+    replayed: bool = False  # recorded earlier; nothing runs now
+
+
+Event = Started | ModelEvent | Finished
+
+
+class Folding:
+    """Adds a model's events up to an `Outcome`."""
+
+    def __init__(self) -> None:
+        self.model = ""
+        self.fingerprint: str | None = None
+        self.usage: Usage | None = None
+        self._text: dict[int, list[str]] = {}
+        self._reasoning: dict[int, list[str]] = {}
+        self._refusal: dict[int, list[str]] = {}
+        self._logprobs: dict[int, list[bytes]] = {}
+        self._calls: dict[int, dict[int, list[str]]] = {}  # choice -> index -> [id, name, arguments...]
+        self._finish: dict[int, str] = {}
+
+    def add(self, event: ModelEvent) -> None:
+        match event:
+            case TextDelta(text=text, choice=choice, logprobs=logprobs):
+                self._text.setdefault(choice, []).append(text)
+                if logprobs is not None:
+                    self._logprobs.setdefault(choice, []).append(logprobs)
+            case ReasoningDelta(text=text, choice=choice):
+                self._reasoning.setdefault(choice, []).append(text)
+            case ToolCallDelta(choice=choice, index=index):
+                call = self._calls.setdefault(choice, {}).setdefault(index, ["", ""])
+                call[0] = call[0] or event.id or ""
+                call[1] = call[1] or event.name or ""
+                call.append(event.arguments)
+            case RefusalDelta(text=text, choice=choice):
+                self._refusal.setdefault(choice, []).append(text)
+            case ChoiceEnded(reason=reason, choice=choice):
+                self._finish[choice] = reason
+            case Opened(model=model, fingerprint=fingerprint):
+                self.model, self.fingerprint = model, fingerprint
+            case Usage():
+                self.usage = event
+
+    @property
+    def complete(self) -> bool:
+        """Every choice that began has a finish reason."""
+        begun = self._text.keys() | self._reasoning.keys() | self._refusal.keys() | self._calls.keys()
+        return bool(self._finish) and begun <= self._finish.keys()
+
+    @property
+    def text(self) -> str:
+        """The words of the first choice so far."""
+        return "".join(self._text.get(0, ()))
+
+    def outcome(self, usage: Usage) -> Outcome:
+        """The whole answer; `usage` stands in when the model's server told none."""
+        return Outcome(
+            model=self.model,
+            fingerprint=self.fingerprint,
+            choices=tuple(self._choice(number) for number in sorted(self._finish)),
+            usage=self.usage or usage,
+        )
+
+    def _choice(self, number: int) -> Choice:
+        calls = self._calls.get(number, {})
+        text = self._text.get(number)
+        refusal = self._refusal.get(number)
+        return Choice(
+            content="".join(text) if text else (None if calls or refusal else ""),
+            finish=self._finish[number],
+            reasoning="".join(self._reasoning.get(number, ())),
+            refusal="".join(refusal) if refusal else None,
+            tool_calls=tuple(
+                ToolCall(id=calls[index][0], name=calls[index][1], arguments="".join(calls[index][2:]))
+                for index in sorted(calls)
+            ),
+            logprobs=merged_logprobs(self._logprobs.get(number, [])),
+        )
+
+
+def merged_logprobs(pieces: list[bytes]) -> bytes | None:
+    """The logprobs of a stream's chunks as one object: lists of the same name are joined."""
+    if not pieces:
+        return None
+    merged: dict[str, object] = {}
+    for piece in pieces:
+        for name, value in (msgspec.json.decode(piece) or {}).items():
+            known = merged.get(name)
+            merged[name] = [*known, *value] if isinstance(known, list) and isinstance(value, list) else value
+    return msgspec.json.encode(merged)
+
+
+def unfold(outcome: Outcome) -> Iterator[ModelEvent]:
+    """Events that fold to this outcome: how a recorded answer is streamed again."""
+    yield Opened(outcome.model, outcome.fingerprint)
+    for number, choice in enumerate(outcome.choices):
+        if choice.reasoning:
+            yield ReasoningDelta(choice.reasoning, number)
+        if choice.refusal is not None:
+            yield RefusalDelta(choice.refusal, number)
+        if choice.content:
+            yield TextDelta(choice.content, number, choice.logprobs)
+        for index, call in enumerate(choice.tool_calls):
+            yield ToolCallDelta(index, call.id, call.name, call.arguments, number)
+        yield ChoiceEnded(choice.finish, number)
+    yield outcome.usage

@@ -1,0 +1,141 @@
+"""The route table, and the way in: every request passes here first."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+
+from everthread.core.ids import printable
+from everthread.core.key import ApiKey
+from everthread.errors import Bug, Failure, MethodNotAllowed, Overloaded, RouteNotFound
+from everthread.http import auth, chat, meta
+from everthread.http.reply import Reply, Send
+from everthread.http.request import Disconnected, Headers, Receive
+from everthread.http.site import Answer, Endpoint, Site
+
+log = logging.getLogger("everthread.http")
+
+Scope = MutableMapping[str, Any]
+
+MOST_AT_ONCE = 4096  # requests in progress, streams included
+
+
+ENDPOINTS = (
+    Endpoint("chat_completions", "POST", chat.PATH, "One turn of a conversation, whole or streamed."),
+    Endpoint("models", "GET", "/v1/models", "The models that can be asked for.", meta.list_models),
+    Endpoint("model", "GET", "/v1/models/{model:path}", "One model.", meta.get_model),
+    Endpoint("capabilities", "GET", "/v1/capabilities", "What this server can do.", meta.capabilities),
+    Endpoint("health", "GET", "/health", "Whether the process is alive.", meta.health, open=True),
+    Endpoint("health_ready", "GET", "/health/ready", "Whether it can answer: each part.", meta.ready, open=True),
+    Endpoint("version", "GET", "/version", "Name and version.", meta.version, open=True),
+    Endpoint("openapi", "GET", "/openapi.json", "This API as OpenAPI 3.1.", meta.description, open=True),
+    Endpoint("docs", "GET", "/docs", "This API as a page to read.", meta.documentation, open=True),
+)
+OPEN_PATHS = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.open)
+
+
+class App:
+    """The ASGI application."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = msgspec.structs.replace(site, endpoints=ENDPOINTS)
+        self._router = Router(
+            routes=[
+                Route(endpoint.path, self._answering(endpoint.answer), methods=[endpoint.method])
+                for endpoint in ENDPOINTS
+                if endpoint.answer is not None
+            ],
+            redirect_slashes=False,
+            default=not_found,
+        )
+        self._at_once = 0
+
+    def _answering(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        async def respond(request: Request) -> Response:
+            return await answer(request, self._site)
+
+        return respond
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "http":
+                await self._http(scope, receive, send)
+            case "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            case other:
+                raise NotImplementedError(other)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        reply = Reply(send, [(b"x-request-id", b"req_" + secrets.token_hex(12).encode())])
+        self._at_once += 1
+        try:
+            if self._at_once > MOST_AT_ONCE:
+                raise Overloaded(retry_after=1)
+            await self._route(scope, receive, send, reply)
+        except Failure as failure:
+            if reply.begun:
+                raise
+            await reply.failure(failure)
+        except Disconnected:
+            log.debug("a client left before its request was complete")
+        except Exception:
+            log.exception("%s %s failed [%s]", scope["method"], scope["path"], reply.headers[0][1].decode())
+            if not reply.begun:
+                await reply.failure(Bug())
+        finally:
+            self._at_once -= 1
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send, reply: Reply) -> None:
+        site = self._site
+        headers = Headers(scope["headers"])
+        if (sent := headers.get(b"x-request-id")) is not None:
+            reply.headers[0] = (b"x-request-id", printable(sent, what="X-Request-Id").encode())
+        auth.check_host(headers, site.gate)
+        crossing = auth.cross_origin(headers, site.gate)
+        reply.headers.extend(crossing)
+        path, method = scope["path"], scope["method"]
+        if crossing and method == "OPTIONS" and headers.get(b"access-control-request-method"):
+            await reply.start(204, auth.preflight(headers))
+            await reply.end()
+            return
+        key = None if path in OPEN_PATHS else await self._caller(headers)
+        if path == chat.PATH and method == "POST":
+            assert key is not None
+            await chat.chat_completions(headers, receive, reply, key=key, turns=site.turns, clock=site.clock)
+            return
+        if path == chat.PATH:
+            raise MethodNotAllowed(allow="POST")
+        scope["app"] = self  # so that the router raises instead of answering by itself
+        try:
+            await self._router(scope, receive, within(send, reply))
+        except HTTPException as refused:
+            if refused.status_code == 405:
+                raise MethodNotAllowed(allow=(refused.headers or {}).get("Allow", "")) from refused
+            raise RouteNotFound from refused
+
+    async def _caller(self, headers: Headers) -> ApiKey:
+        return await auth.caller(headers, gate=self._site.gate, store=self._site.store, clock=self._site.clock)
+
+
+def within(send: Send, reply: Reply) -> Send:
+    """Sends Starlette's responses with the headers that every response has."""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            reply.begun = True
+            message["headers"] = [*reply.headers, *message.get("headers", [])]
+        await send(message)
+
+    return sending
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    raise RouteNotFound

@@ -1,0 +1,119 @@
+"""Who may come in: API keys, the Host header, cross-origin pages."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from datetime import UTC, datetime
+
+import msgspec
+
+from everthread.core import key as keys
+from everthread.core.ids import DEFAULT_TENANT, KeyId
+from everthread.core.key import ApiKey
+from everthread.core.ports import Clock, Store
+from everthread.errors import HostRefused, Unauthenticated
+from everthread.http.request import Headers
+
+Pairs = list[tuple[bytes, bytes]]
+
+METHODS = b"GET, POST, PATCH, DELETE, OPTIONS"
+ALLOWED = (
+    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Hermes-Session-Id, X-Hermes-Session-Key,"
+    " X-Hermes-Task, X-Hermes-Message-Id, X-Hermes-Parent-Message-Id, X-Hermes-Message-Time,"
+    " X-Hermes-Wait-For-Memory, X-Hermes-Server-Tools, X-Hermes-On-Busy, X-OpenWebUI-Chat-Id, X-OpenWebUI-User-Id,"
+    " X-Request-Id, X-Stainless-Arch, X-Stainless-Async, X-Stainless-Lang, X-Stainless-OS,"
+    " X-Stainless-Package-Version, X-Stainless-Retry-Count, X-Stainless-Runtime, X-Stainless-Runtime-Version,"
+    " X-Stainless-Timeout, OpenAI-Organization, OpenAI-Project"
+)
+EXPOSED = (
+    "X-Hermes-Session-Id, X-Hermes-Session-Key, X-Hermes-Run-Id, X-Request-Id, Idempotent-Replayed, Retry-After,"
+    " X-Should-Retry"
+)
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules at the door."""
+
+    given_key: bytes | None = None  # SHA-256 of EVERTHREAD_API_KEY
+    hosts: frozenset[str] | None = None  # None: any; else the names a loopback server answers to
+    origins: frozenset[str] = frozenset()  # pages that may call us from a browser; "*" for all
+
+
+def digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+async def caller(headers: Headers, *, gate: Gate, store: Store, clock: Clock) -> ApiKey:
+    """The key that this request was sent with; Unauthenticated when there is none that is valid."""
+    scheme, _, secret = (headers.get(b"authorization") or "").partition(" ")
+    secret = secret.strip()
+    if scheme.lower() != "bearer" or not secret:
+        raise Unauthenticated
+    seen = digest(secret)
+    if gate.given_key is not None and hmac.compare_digest(seen, gate.given_key):
+        return GIVEN
+    name = keys.parts(secret)
+    known = await store.key(name) if name else None
+    if known is None or not hmac.compare_digest(seen, known.digest) or not known.valid(clock.now()):
+        raise Unauthenticated("This API key is not valid.")
+    return known
+
+
+GIVEN = ApiKey(
+    id=KeyId("env"),
+    tenant=DEFAULT_TENANT,
+    name="EVERTHREAD_API_KEY",
+    digest=b"",
+    rights=("chat", "read", "admin"),
+    created_at=datetime(1970, 1, 1, tzinfo=UTC),
+)
+
+
+def check_host(headers: Headers, gate: Gate) -> None:
+    """Refuses names that a page on another site may have pointed at us (DNS rebinding)."""
+    if gate.hosts is None:
+        return
+    host = host_name(headers.get(b"host") or "")
+    if host not in gate.hosts and not is_loopback(host):
+        raise HostRefused
+
+
+def host_name(header: str) -> str:
+    """A Host header without its port."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0].lower()
+    return header.rpartition(":")[0].lower() if ":" in header else header.lower()
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def cross_origin(headers: Headers, gate: Gate) -> Pairs:
+    """The headers that let a configured page read our answer; none for any other."""
+    origin = headers.get(b"origin") if gate.origins else None
+    if origin is None or not ({"*", origin} & gate.origins):
+        return []
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", EXPOSED.encode()),
+        (b"vary", b"Origin"),
+    ]
+
+
+def preflight(headers: Headers) -> Pairs:
+    """What a browser asks before it sends the request itself."""
+    asked = headers.get(b"access-control-request-headers")
+    allowed = f"{ALLOWED}, {asked}" if asked else ALLOWED
+    return [
+        (b"access-control-allow-methods", METHODS),
+        (b"access-control-allow-headers", allowed.encode("latin-1")),
+        (b"access-control-max-age", b"600"),
+    ]

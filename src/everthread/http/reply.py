@@ -1,0 +1,227 @@
+"""A turn as JSON or as SSE; a failure as status and body. One place writes each header."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from everthread import errors
+from everthread.core.ids import SessionId, run_id
+from everthread.core.turn import Event, Finished, Started
+from everthread.errors import Failure, MethodNotAllowed, SessionBusy
+from everthread.wire import chat
+
+log = logging.getLogger("everthread.http")
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+FIRST_EVENT = 10.0  # seconds that the status line waits for the model's first word
+KEEP_ALIVE = 15.0  # seconds of silence before a comment is sent
+
+STATUS: dict[type[Failure], tuple[int, str]] = {
+    errors.Malformed: (400, "invalid_request_error"),
+    errors.Unauthenticated: (401, "authentication_error"),
+    errors.NotFound: (404, "not_found_error"),
+    errors.MethodNotAllowed: (405, "invalid_request_error"),
+    errors.SessionKeyMismatch: (409, "conflict_error"),
+    errors.IdempotencyInProgress: (409, "conflict_error"),
+    errors.SessionBusy: (409, "conflict_error"),
+    errors.SessionMoved: (409, "conflict_error"),
+    errors.BodyTooLarge: (413, "invalid_request_error"),
+    errors.UnsupportedMediaType: (415, "invalid_request_error"),
+    errors.HostRefused: (421, "invalid_request_error"),
+    errors.IdempotencyMismatch: (422, "invalid_request_error"),
+    errors.Refused: (400, "invalid_request_error"),
+    errors.UpstreamRateLimited: (503, "upstream_error"),
+    errors.UpstreamTimeout: (504, "upstream_error"),
+    errors.UpstreamFailure: (502, "upstream_error"),
+    errors.Unavailable: (503, "server_error"),
+    Failure: (500, "server_error"),
+}
+
+
+def status_of(failure: Failure) -> tuple[int, str]:
+    """The status and error type of a failure: its own class's, or its nearest ancestor's."""
+    return next(STATUS[kind] for kind in type(failure).__mro__ if kind in STATUS)
+
+
+def error_body(failure: Failure) -> bytes:
+    return msgspec.json.encode(
+        {
+            "error": {
+                "message": failure.message,
+                "type": status_of(failure)[1],
+                "param": failure.param,
+                "code": failure.code,
+            }
+        }
+    )
+
+
+def error_headers(failure: Failure) -> Headers:
+    headers: Headers = []
+    if failure.retry_after is not None:
+        headers.append((b"retry-after", str(max(1, math.ceil(failure.retry_after))).encode()))
+    if isinstance(failure, MethodNotAllowed):
+        headers.append((b"allow", failure.allow.encode()))
+    if isinstance(failure, errors.Unauthenticated):
+        headers.append((b"www-authenticate", b"Bearer"))
+    if isinstance(failure, SessionBusy) and failure.final:
+        headers.append((b"x-should-retry", b"false"))
+    return headers
+
+
+class Reply:
+    """Answers one request: every response of the server leaves through here."""
+
+    def __init__(self, send: Send, headers: Headers) -> None:
+        self._send = send
+        self.headers = headers  # on every response: request id, CORS
+        self.begun = False
+
+    async def json(self, body: bytes, status: int = 200, more: Headers | None = None) -> None:
+        await self.start(
+            status,
+            [
+                (b"content-type", b"application/json"),
+                (b"content-length", str(len(body)).encode()),
+                *(more or ()),
+            ],
+        )
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def failure(self, failure: Failure) -> None:
+        await self.json(error_body(failure), status_of(failure)[0], error_headers(failure))
+
+    async def start(self, status: int, more: Headers) -> None:
+        self.begun = True
+        await self._send({"type": "http.response.start", "status": status, "headers": self.headers + more})
+
+    async def write(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b""})
+
+
+def session_headers(asked: chat.Asked, started: Started | None, session_id: SessionId | None) -> Headers:
+    headers: Headers = []
+    if session_id is not None:
+        headers.append((b"x-hermes-session-id", session_id.encode()))
+    if asked.turn.envelope.session_key is not None:
+        headers.append((b"x-hermes-session-key", asked.turn.envelope.session_key.encode()))
+    if started is not None:
+        headers.append((b"x-hermes-run-id", run_id(started.step).encode()))
+        if started.replayed:
+            headers.append((b"idempotent-replayed", b"true"))
+    return headers
+
+
+async def whole(events: AsyncGenerator[Event, None], asked: chat.Asked, reply: Reply) -> None:
+    """The turn as one JSON body: what its last event carries."""
+    started: Started | None = None
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Started):
+                started = event
+            elif isinstance(event, Finished):
+                headers = session_headers(asked, started, event.session.id)
+                await reply.json(chat.encode(event, asked), more=headers)
+
+
+async def streamed(events: AsyncGenerator[Event, None], asked: chat.Asked, reply: Reply) -> None:
+    """The turn as server-sent events, one write each.
+
+    The status line waits for the model's first word, so a failure before it has a status of its own; after
+    that a failure is an error event, and the stream ends without [DONE]."""
+    stream = Stream(reply, asked)
+    try:
+        async with aclosing(events):
+            async for event in events:
+                await stream.event(event)
+    except Failure as failure:
+        if not reply.begun:
+            raise
+        await stream.settle()
+        await reply.write(b"data: %s\n\n" % error_body(failure))
+        await reply.end()
+    finally:
+        stream.close()
+
+
+class Stream:
+    """One SSE response: begins with the first word or after ten seconds, never silent for long."""
+
+    def __init__(self, reply: Reply, asked: chat.Asked) -> None:
+        self._reply = reply
+        self._asked = asked
+        self._started: Started | None = None
+        self._chunks: chat.Chunks | None = None
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._timer = self._loop.call_later(FIRST_EVENT, self._tick)
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def event(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._started = event
+            self._chunks = chat.Chunks(event, self._asked)
+            return
+        chunks = self._chunks
+        assert chunks is not None, "the first event of a turn is Started"
+        if self._ticking is not None:
+            await self.settle()
+        if isinstance(event, Finished):
+            if not self._reply.begun:
+                await self._begin()
+            for chunk in chunks.last(event):
+                await self._reply.write(chunk)
+            await self._reply.end()
+        elif data := chunks.event(event):
+            if not self._reply.begun:
+                await self._begin()
+            self._last = self._loop.time()
+            await self._reply.write(data)
+
+    async def _begin(self) -> None:
+        started = self._started
+        known = started.session.id if started else self._asked.turn.envelope.session_id
+        await self._reply.start(
+            200,
+            [
+                (b"content-type", b"text/event-stream; charset=utf-8"),
+                (b"cache-control", b"no-cache"),
+                (b"x-accel-buffering", b"no"),
+                *session_headers(self._asked, started, known),
+            ],
+        )
+
+    def _tick(self) -> None:
+        """Sends a comment when nothing was sent for a while, and comes again."""
+        quiet = self._loop.time() - self._last
+        if quiet >= KEEP_ALIVE or not self._reply.begun:
+            self._last = self._loop.time()
+            self._ticking = self._loop.create_task(self._comment())
+            quiet = 0
+        self._timer = self._loop.call_later(max(0.1, KEEP_ALIVE - quiet), self._tick)
+
+    async def _comment(self) -> None:
+        if not self._reply.begun:
+            await self._begin()
+        await self._reply.write(b": keep-alive\n\n")
+
+    async def settle(self) -> None:
+        """Waits for a comment that is on its way."""
+        if self._ticking is not None:
+            await self._ticking
+            self._ticking = None
+
+    def close(self) -> None:
+        self._timer.cancel()

@@ -1,0 +1,167 @@
+"""A chat completion stream, read: bytes to events, and whether the answer is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from everthread.core.turn import (
+    ChoiceEnded,
+    ModelEvent,
+    Opened,
+    ReasoningDelta,
+    RefusalDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from everthread.errors import UpstreamFailed, UpstreamIncomplete, UpstreamMalformed
+
+LONGEST_LINE = 16 * 1024 * 1024
+NULL = msgspec.Raw(b"null")  # Raw has no place in a union with None
+
+
+class Reading:
+    """Turns a stream's bytes into events, and knows whether the answer is whole."""
+
+    def __init__(self) -> None:
+        self.done = False  # [DONE] was seen
+        self._rest = b""
+        self._opened = False
+        self._begun: set[int] = set()
+        self._ended: set[int] = set()
+        self._decode = msgspec.json.Decoder(ChunkIn).decode
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._ended) and self._begun <= self._ended
+
+    def feed(self, data: bytes) -> Iterator[ModelEvent]:
+        lines = (self._rest + data).split(b"\n") if self._rest else data.split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > LONGEST_LINE:
+            raise UpstreamMalformed("The model's server sent an endless line.")
+        for line in lines:
+            if line.startswith(b"data:"):
+                payload = line[5:].strip()
+                if payload == b"[DONE]":
+                    self.done = True
+                    return
+                yield from self._events(payload)
+            elif line.startswith((b"{", b"<")):  # neither a field nor a comment
+                raise UpstreamMalformed
+
+    def _events(self, payload: bytes) -> list[ModelEvent]:
+        try:
+            chunk = self._decode(payload)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise UpstreamMalformed from error
+        if chunk.error is not None:
+            said = chunk.error.message if isinstance(chunk.error, ErrorBody) else chunk.error
+            raise UpstreamFailed(f"The model's server failed while answering: {said or 'no reason given'}"[:500])
+        events: list[ModelEvent] = []
+        if not self._opened:
+            self._opened = True
+            events.append(Opened(chunk.model or "", chunk.system_fingerprint))
+        for choice in chunk.choices or ():
+            said_so_far = len(events)
+            choice.say(events)
+            if len(events) > said_so_far:
+                self._begun.add(choice.index)
+            if choice.finish_reason:
+                self._ended.add(choice.index)
+                events.append(ChoiceEnded(choice.finish_reason, choice.index))
+        if chunk.usage != NULL:
+            events.append(usage(bytes(chunk.usage)))
+        return events
+
+    def close(self) -> None:
+        """The stream is over: is the answer whole?"""
+        if self.complete:
+            return
+        if not self._opened and self._rest.lstrip().startswith((b"{", b"<")):
+            raise UpstreamMalformed("The model's server answered without streaming.")
+        raise UpstreamIncomplete
+
+
+def usage(raw: bytes) -> Usage:
+    try:
+        read = msgspec.json.decode(raw, type=UsageIn)
+    except msgspec.MsgspecError as error:
+        raise UpstreamMalformed from error
+    cached = (read.prompt_tokens_details.cached_tokens or 0) if read.prompt_tokens_details else 0
+    return Usage(read.prompt_tokens or 0, read.completion_tokens or 0, cached, raw)
+
+
+# --- the shapes we read; all else is left alone ---
+
+
+class FunctionIn(msgspec.Struct):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class ToolCallIn(msgspec.Struct):
+    index: int = 0
+    id: str | None = None
+    function: FunctionIn | None = None
+
+    def event(self, choice: int) -> ToolCallDelta:
+        function = self.function or FunctionIn()
+        return ToolCallDelta(self.index, self.id, function.name, function.arguments or "", choice)
+
+
+class DeltaIn(msgspec.Struct):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    tool_calls: list[ToolCallIn] | None = None
+
+
+class ChoiceIn(msgspec.Struct):
+    index: int = 0
+    delta: DeltaIn | None = None
+    finish_reason: str | None = None
+    logprobs: msgspec.Raw = NULL
+
+    def say(self, events: list[ModelEvent]) -> None:
+        """Adds what this piece of a choice says."""
+        delta, number = self.delta, self.index
+        if delta is None:
+            return
+        if delta.content:
+            events.append(TextDelta(delta.content, number, None if self.logprobs == NULL else bytes(self.logprobs)))
+        if reasoning := delta.reasoning_content or delta.reasoning:
+            events.append(ReasoningDelta(reasoning, number))
+        if delta.refusal:
+            events.append(RefusalDelta(delta.refusal, number))
+        for call in delta.tool_calls or ():
+            events.append(call.event(number))
+
+
+class ErrorBody(msgspec.Struct):
+    message: str | None = None
+
+
+class ErrorIn(msgspec.Struct):
+    error: ErrorBody | str
+
+
+class ChunkIn(msgspec.Struct):
+    model: str | None = None
+    system_fingerprint: str | None = None
+    choices: list[ChoiceIn] | None = None
+    usage: msgspec.Raw = NULL
+    error: ErrorBody | str | None = None
+
+
+class DetailsIn(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class UsageIn(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: DetailsIn | None = None

@@ -1,0 +1,104 @@
+"""Which model answers: names, retries, fallbacks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+import msgspec
+
+from everthread.core.ports import Clock, Model, ModelCard
+from everthread.core.turn import ModelEvent, Prompt
+from everthread.errors import (
+    ModelNotFound,
+    UpstreamFailed,
+    UpstreamFailure,
+    UpstreamRateLimited,
+    UpstreamUnreachable,
+)
+
+log = logging.getLogger("everthread.models")
+
+ALIASES = ("hermes", "hermes-agent")
+RETRIES = 2
+LONGEST_PAUSE = 10.0  # seconds; a server that asks for more gets no retry from us
+CARDS_KEPT = 60.0  # seconds
+WORTH_A_RETRY = (UpstreamUnreachable, UpstreamRateLimited, UpstreamFailed)
+
+
+class Pool:
+    """A model that tries again, and then tries another.
+
+    Nothing is tried again once a single event has been passed on."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        clock: Clock,
+        default: str | None = None,
+        fallbacks: tuple[str, ...] = (),
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._model = model
+        self._clock = clock
+        self._default = default
+        self._fallbacks = fallbacks
+        self._pause = pause
+        self._chance = chance
+        self._cards: tuple[float, tuple[ModelCard, ...]] | None = None
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+        name = await self._upstream_name(prompt.model)
+        tries = [name] * (1 + RETRIES) + [other for other in self._fallbacks if other != name]
+        for number, candidate in enumerate(tries):
+            begun = False
+            try:
+                async with aclosing(self._model.stream(msgspec.structs.replace(prompt, model=candidate))) as events:
+                    async for event in events:
+                        begun = True
+                        yield event
+                return
+            except WORTH_A_RETRY as failure:
+                last = number + 1 == len(tries)
+                pause = self._before_next(failure, number)
+                if begun or last or pause is None:
+                    raise
+                log.warning("upstream model %s: %s; trying again in %.1f s", candidate, failure.code, pause)
+            await self._pause(pause)
+
+    def _before_next(self, failure: UpstreamFailure, number: int) -> float | None:
+        """How long to wait before the next try; None when it asks for longer than anyone should wait."""
+        if failure.retry_after is not None:
+            return failure.retry_after if failure.retry_after <= LONGEST_PAUSE else None
+        return float((0.2 * 2**number) * (0.5 + self._chance()))
+
+    async def _upstream_name(self, asked: str) -> str:
+        if asked and asked not in ALIASES:
+            return asked
+        if self._default is None:
+            cards = await self._known()
+            if not cards:
+                raise ModelNotFound("The model's server lists no models; name one with EVERTHREAD_MODEL.")
+            self._default = cards[0].id
+        return self._default
+
+    async def cards(self) -> tuple[ModelCard, ...]:
+        known = await self._known()
+        length = next((card.context_length for card in known if card.id == self._default), None)
+        if length is None and known and self._default is None:
+            length = known[0].context_length
+        return tuple(ModelCard(alias, "everthread", 0, length) for alias in ALIASES) + known
+
+    async def _known(self) -> tuple[ModelCard, ...]:
+        now = self._clock.now().timestamp()
+        if self._cards is None or now - self._cards[0] > CARDS_KEPT:
+            self._cards = (now, await self._model.cards())
+        return self._cards[1]
+
+    async def close(self) -> None:
+        await self._model.close()

@@ -1,0 +1,59 @@
+"""Is everything in order? What must always be true of the tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from everthread.core.ports import Problem
+
+INVARIANTS = {
+    "a lineage's tip is missing": """
+        SELECT lineage.lineage FROM lineage LEFT JOIN session
+            ON session.tenant = lineage.tenant AND session.session = lineage.tip WHERE session.session IS NULL""",
+    "a thread's head is missing": """
+        SELECT thread.thread FROM thread LEFT JOIN lineage
+            ON lineage.tenant = thread.tenant AND lineage.lineage = thread.head WHERE lineage.lineage IS NULL""",
+    "a lineage's newest step is not the one it names": """
+        SELECT lineage.lineage FROM lineage WHERE last_seq > coalesce(fork_seq, 0) AND last_seq !=
+            (SELECT coalesce(max(seq), 0) FROM step
+             WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage)""",
+    "a lineage has a gap": """
+        SELECT lineage.lineage FROM lineage JOIN step
+            ON step.tenant = lineage.tenant AND step.lineage = lineage.lineage
+        GROUP BY lineage.tenant, lineage.lineage HAVING max(seq) - min(seq) + 1 != count(*)""",
+    "a step belongs to no session": """
+        SELECT step.step FROM step LEFT JOIN session
+            ON session.tenant = step.tenant AND session.session = step.session WHERE session.session IS NULL""",
+    "imported history is missing": """
+        SELECT thread.thread FROM thread LEFT JOIN prior
+            ON prior.tenant = thread.tenant AND prior.rolling = thread.prior
+        WHERE thread.prior IS NOT NULL AND prior.rolling IS NULL""",
+    "a replay points to a missing step": """
+        SELECT replay.key FROM replay LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step
+        WHERE replay.step IS NOT NULL AND step.step IS NULL""",
+}
+
+
+def problems(db: sqlite3.Connection, *, repair: bool) -> Iterator[Problem]:
+    """What is wrong with the file; the index, which is derived, is rebuilt when `repair` is set."""
+    for (line,) in db.execute("PRAGMA integrity_check(20)").fetchall():
+        if line != "ok":
+            yield Problem(f"the file is damaged: {line}")
+    for what, query in INVARIANTS.items():
+        names = [row[0] for row in db.execute(f"{query} LIMIT 5").fetchall()]
+        if names:
+            yield Problem(f"{what}: {', '.join(map(str, names))}")
+    unindexed = db.execute(
+        "SELECT count(*) FROM step WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = step.tenant"
+        " AND chunk.thread = step.thread AND chunk.lineage = step.lineage AND chunk.seq = step.seq)"
+        " AND (json_extract(output, '$.content') GLOB '*[a-zA-Z0-9]*')"
+    ).fetchone()[0]
+    if unindexed:
+        yield Problem(f"{unindexed} steps are not in the index")
+    try:
+        db.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError:
+        if repair:
+            db.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('rebuild')")
+        yield Problem("the lexical index does not agree with the ledger", mended=repair)

@@ -1,0 +1,63 @@
+"""Who holds a session: one turn at a time, first come, first served, in lines of bounded length."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+
+from everthread.core.turn import OnBusy
+from everthread.errors import SessionBusy
+
+LONGEST_LINE = 64
+LONGEST_WAIT = 60.0  # seconds
+
+
+class Lines:
+    """Held by one process; several processes need leases in their database instead."""
+
+    def __init__(self, *, longest_wait: float = LONGEST_WAIT) -> None:
+        self._lines: dict[Hashable, deque[asyncio.Future[None]]] = {}
+        self._longest_wait = longest_wait
+
+    @asynccontextmanager
+    async def hold(self, name: Hashable, on_busy: OnBusy) -> AsyncIterator[bool]:
+        """Ours until the block ends. Yields whether we had to wait for it."""
+        line = self._lines.get(name)
+        if line is None:
+            self._lines[name] = deque()
+        else:
+            await self._wait(name, line, on_busy)
+        try:
+            yield line is not None
+        finally:
+            self._release(name)
+
+    async def _wait(self, name: Hashable, line: deque[asyncio.Future[None]], on_busy: OnBusy) -> None:
+        if on_busy == "reject":
+            raise SessionBusy(final=True)
+        if len(line) >= LONGEST_LINE:
+            raise SessionBusy(f"{LONGEST_LINE} turns of this session are waiting already.")
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        line.append(turn)
+        try:
+            async with asyncio.timeout(self._longest_wait):
+                await turn
+        except BaseException as reason:
+            if turn.done() and not turn.cancelled():
+                self._release(name)  # it became ours in the very moment we left
+            elif turn in line:
+                line.remove(turn)
+            if isinstance(reason, TimeoutError):
+                raise SessionBusy(f"The session stayed busy for {self._longest_wait:.0f} s.") from reason
+            raise
+
+    def _release(self, name: Hashable) -> None:
+        line = self._lines[name]
+        while line:
+            turn = line.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._lines[name]

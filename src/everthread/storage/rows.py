@@ -1,0 +1,140 @@
+"""Rows <-> core values, shared by the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from everthread.core.ids import StepId
+from everthread.core.messages import Message, array
+from everthread.core.session import Session
+from everthread.core.turn import Choice, Context, Outcome, Step, ToolCall, Usage
+from everthread.wire.chat import MessageIn, stored_messages
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+NULL = msgspec.Raw(b"null")
+CHUNK = 4000  # characters of one indexed piece
+
+
+def stamp(moment: datetime) -> int:
+    return (moment - EPOCH) // MICROSECOND
+
+
+def moment(stamp: int) -> datetime:
+    return EPOCH + timedelta(microseconds=stamp)
+
+
+class ReplyRow(msgspec.Struct, omit_defaults=True):
+    """What a reply has beside the assistant's message; that one is not kept twice."""
+
+    model: str
+    finish: str
+    context: Context
+    usage: msgspec.Raw = NULL
+    fingerprint: str | None = None
+    reasoning: str = ""
+    logprobs: msgspec.Raw = NULL
+    others: tuple[Choice, ...] = ()
+
+
+def reply_text(step: Step) -> str:
+    first, *others = step.outcome.choices
+    row = ReplyRow(
+        model=step.outcome.model,
+        finish=first.finish,
+        context=step.context,
+        usage=msgspec.Raw(step.outcome.usage.raw or b"null"),
+        fingerprint=step.outcome.fingerprint,
+        reasoning=first.reasoning,
+        logprobs=msgspec.Raw(first.logprobs or b"null"),
+        others=tuple(others),
+    )
+    return msgspec.json.encode(row).decode()
+
+
+def input_text(messages: tuple[Message, ...]) -> str:
+    return array(messages).decode()
+
+
+STEP_COLUMNS = (
+    "step, turn, seq, source, input, output, reply, said_at, stored_at, tokens, rolling,"
+    " message_id, parent_message_id, prompt_tokens, completion_tokens, cached_tokens"
+)
+
+
+def step_of(row: tuple[Any, ...]) -> Step:
+    """A step from STEP_COLUMNS."""
+    (name, turn, seq, source, given, output, reply, said_at, stored_at, tokens, rolling) = row[:11]
+    (message_id, parent_message_id, prompt, completion, cached) = row[11:]
+    kept = msgspec.json.decode(reply, type=ReplyRow)
+    read = msgspec.json.decode(output, type=MessageIn)
+    first = Choice(
+        content=read.content if isinstance(read.content, str) else None,
+        refusal=read.refusal,
+        tool_calls=tuple(
+            ToolCall(
+                call.id,
+                call.function.name if call.function else "",
+                call.function.arguments if call.function else "",
+            )
+            for call in read.tool_calls or ()
+        ),
+        finish=kept.finish,
+        reasoning=kept.reasoning,
+        logprobs=None if kept.logprobs == NULL else bytes(kept.logprobs),
+    )
+    return Step(
+        id=StepId(name),
+        turn=StepId(turn),
+        seq=seq,
+        source=source,
+        input=stored_messages(given),
+        outcome=Outcome(
+            model=kept.model,
+            fingerprint=kept.fingerprint,
+            choices=(first, *kept.others),
+            usage=Usage(prompt, completion, cached, b"" if kept.usage == NULL else bytes(kept.usage)),
+        ),
+        context=kept.context,
+        said_at=moment(said_at),
+        stored_at=moment(stored_at),
+        tokens=tokens,
+        rolling=rolling,
+        message_id=message_id,
+        parent_message_id=parent_message_id,
+    )
+
+
+def session_of(row: tuple[Any, ...]) -> Session:
+    """A session from the columns of `find`."""
+    (name, root, parent, thread, lineage, scope, key, from_seq, last_seq, prior, rolling, named) = row
+    return Session(
+        id=name,
+        root=root,
+        parent=parent,
+        thread=thread,
+        lineage=lineage,
+        scope=scope,
+        session_key=key,
+        from_seq=from_seq,
+        last_seq=last_seq,
+        prior=prior,
+        rolling=rolling,
+        named=bool(named),
+    )
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Long text in pieces that end at white space where there is some."""
+    start = 0
+    while len(text) - start > CHUNK:
+        cut = text.rfind(" ", start + CHUNK // 2, start + CHUNK)
+        end = cut if cut > 0 else start + CHUNK
+        yield text[start:end]
+        start = end
+    if text[start:].strip():
+        yield text[start:]

@@ -1,0 +1,149 @@
+"""Numbered migrations, applied in order and recorded. Once released, a migration is never edited.
+
+docs/architecture.md explains the model these tables hold. Times are microseconds since 1970, UTC.
+"""
+
+from __future__ import annotations
+
+MIGRATIONS: tuple[str, ...] = (
+    # 1: tenants, keys, scopes, threads, lineages, sessions, steps, imported history, the lexical index, replays
+    """
+    CREATE TABLE tenant (
+        tenant      TEXT PRIMARY KEY,
+        created_at  INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE api_key (
+        id                  TEXT PRIMARY KEY,           -- found by id alone: it is what names the tenant
+        tenant              TEXT NOT NULL,
+        name                TEXT NOT NULL,
+        digest              BLOB NOT NULL,              -- SHA-256 of the whole key
+        rights              TEXT NOT NULL,
+        session_key_prefix  TEXT,
+        created_at          INTEGER NOT NULL,
+        expires_at          INTEGER,
+        revoked_at          INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX api_key_of_tenant ON api_key (tenant, created_at);
+
+    CREATE TABLE scope (
+        no              INTEGER PRIMARY KEY,            -- the term by which the lexical index knows it
+        tenant          TEXT NOT NULL,
+        scope           TEXT NOT NULL,
+        session_key     TEXT,                           -- null: the scope of one unkeyed thread
+        current_thread  TEXT,                           -- what @current means under this key
+        created_at      INTEGER NOT NULL,
+        UNIQUE (tenant, scope)
+    ) STRICT;
+    CREATE UNIQUE INDEX scope_of_key ON scope (tenant, session_key) WHERE session_key IS NOT NULL;
+
+    CREATE TABLE thread (
+        tenant      TEXT NOT NULL,
+        thread      TEXT NOT NULL,
+        scope       INTEGER NOT NULL REFERENCES scope (no),
+        root        TEXT NOT NULL,                      -- the session id that names it
+        head        TEXT NOT NULL,                      -- the lineage last answered
+        named       INTEGER NOT NULL,                   -- whether a client ever asked for it by name
+        prior       BLOB,                               -- the newest exchange it was imported with
+        title       TEXT,
+        created_at  INTEGER NOT NULL,
+        updated_at  INTEGER NOT NULL,
+        PRIMARY KEY (tenant, thread)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX thread_of_scope ON thread (tenant, scope, updated_at);
+    CREATE INDEX thread_unnamed ON thread (updated_at) WHERE named = 0;
+
+    CREATE TABLE lineage (
+        tenant        TEXT NOT NULL,
+        lineage       TEXT NOT NULL,
+        thread        TEXT NOT NULL,
+        fork_lineage  TEXT,                             -- null for a thread's first path
+        fork_seq      INTEGER,                          -- the last step shared with it
+        tip           TEXT NOT NULL,                    -- the live session
+        last_seq      INTEGER NOT NULL,
+        rolling       BLOB NOT NULL,
+        PRIMARY KEY (tenant, lineage)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX lineage_of_thread ON lineage (tenant, thread);
+
+    CREATE TABLE session (
+        tenant      TEXT NOT NULL,
+        session     TEXT NOT NULL,
+        thread      TEXT NOT NULL,
+        lineage     TEXT NOT NULL,
+        parent      TEXT,
+        from_seq    INTEGER NOT NULL,                   -- where this epoch's window begins
+        log         TEXT,                               -- sealed log blocks this epoch began with
+        end_reason  TEXT,
+        ended_at    INTEGER,
+        created_at  INTEGER NOT NULL,
+        PRIMARY KEY (tenant, session)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX session_of_lineage ON session (tenant, lineage, from_seq);
+
+    CREATE TABLE step (
+        no                 INTEGER PRIMARY KEY,
+        tenant             TEXT NOT NULL,
+        lineage            TEXT NOT NULL,
+        seq                INTEGER NOT NULL,
+        thread             TEXT NOT NULL,
+        session            TEXT NOT NULL,
+        step               TEXT NOT NULL,
+        turn               TEXT NOT NULL,               -- the first step of the turn
+        source             TEXT NOT NULL,
+        input              TEXT NOT NULL,               -- messages as received, a JSON array
+        output             TEXT NOT NULL,               -- the assistant's message, JSON
+        reply              TEXT NOT NULL,               -- what else is needed to give the same reply again
+        said_at            INTEGER NOT NULL,
+        stored_at          INTEGER NOT NULL,
+        message_id         TEXT,
+        parent_message_id  TEXT,
+        rolling            BLOB NOT NULL,
+        tokens             INTEGER NOT NULL,
+        prompt_tokens      INTEGER NOT NULL,
+        completion_tokens  INTEGER NOT NULL,
+        cached_tokens      INTEGER NOT NULL,
+        tail               TEXT,                        -- the recalled block it was given
+        UNIQUE (tenant, lineage, seq)
+    ) STRICT;
+    CREATE UNIQUE INDEX step_by_id ON step (tenant, step);
+    CREATE INDEX step_by_message ON step (tenant, thread, message_id) WHERE message_id IS NOT NULL;
+
+    CREATE TABLE prior (                                -- imported exchanges, each stored once, as chains
+        tenant      TEXT NOT NULL,
+        rolling     BLOB NOT NULL,                      -- hash of this exchange and all before it
+        before      BLOB,                               -- the exchange before; null for the first
+        place       INTEGER NOT NULL,                   -- 1 for the first
+        messages    TEXT NOT NULL,
+        tokens      INTEGER NOT NULL,
+        held        INTEGER NOT NULL,                   -- how many threads and later exchanges stand on it
+        PRIMARY KEY (tenant, rolling)
+    ) STRICT;
+
+    CREATE TABLE chunk (                                -- what the lexical index covers
+        no       INTEGER PRIMARY KEY,
+        tenant   TEXT NOT NULL,
+        scope    INTEGER NOT NULL,
+        thread   TEXT NOT NULL,
+        lineage  TEXT NOT NULL,
+        seq      INTEGER NOT NULL,
+        role     TEXT NOT NULL,
+        said_at  INTEGER NOT NULL,
+        text     TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX chunk_of_step ON chunk (tenant, thread, lineage, seq);
+    CREATE VIRTUAL TABLE chunk_fts USING fts5 (
+        scope, text, content = 'chunk', content_rowid = 'no', tokenize = 'porter unicode61 remove_diacritics 2'
+    );
+
+    CREATE TABLE replay (
+        tenant       TEXT NOT NULL,
+        key          TEXT NOT NULL,
+        fingerprint  BLOB NOT NULL,
+        step         TEXT,                              -- null while it runs
+        created_at   INTEGER NOT NULL,
+        PRIMARY KEY (tenant, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX replay_by_age ON replay (created_at);
+    """,
+)

@@ -1,0 +1,409 @@
+"""One file, one writer, group commit."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from everthread.core.ids import KeyId, ScopeId, SessionId, Tenant
+from everthread.core.key import ApiKey
+from everthread.core.ports import Claim, Commit, Hit, Past, Problem, Recorded, Reserved
+from everthread.core.session import Session
+from everthread.core.turn import OnBusy, Replay, Step
+from everthread.errors import (
+    IdempotencyInProgress,
+    IdempotencyMismatch,
+    SessionMoved,
+    StoreInUse,
+    StoreUnavailable,
+)
+from everthread.storage.check import problems
+from everthread.storage.ledger import advance, begin, erase, forget_interrupted, record
+from everthread.storage.line import Lines
+from everthread.storage.rows import (
+    STEP_COLUMNS,
+    moment,
+    session_of,
+    stamp,
+    step_of,
+)
+from everthread.storage.schema import MIGRATIONS
+from everthread.storage.writer import Writer
+from everthread.wire.chat import stored_messages
+
+log = logging.getLogger("everthread.storage")
+
+FIND = """
+    SELECT tip.session, thread.root, tip.parent, thread.thread, lineage.lineage, scope.scope, scope.session_key,
+           tip.from_seq, lineage.last_seq, thread.prior, lineage.rolling, thread.named
+    FROM session
+    JOIN thread ON thread.tenant = session.tenant AND thread.thread = session.thread
+    JOIN lineage ON lineage.tenant = session.tenant
+        AND lineage.lineage = CASE WHEN session.session = thread.root THEN thread.head ELSE session.lineage END
+    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
+    JOIN scope ON scope.no = thread.scope
+    WHERE session.tenant = ? AND session.session = ?
+"""
+
+
+class SqliteStore:
+    """The `Store` port on one SQLite file (WAL, synchronous=FULL).
+
+    `serving` takes the file's lock: there is one server process per file. Command-line tools open it without."""
+
+    def __init__(self, path: Path, *, serving: bool = True, longest_wait: float = 60.0) -> None:
+        self._path = path
+        self._serving = serving
+        self._lines = Lines(longest_wait=longest_wait)
+        self._lock: int | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._reading = threading.Lock()
+        self._writer: Writer | None = None
+
+    # --- life ---------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._serving:
+                self._lock = take_lock(self._path.with_name(self._path.name + ".lock"))
+            self._migrate()
+            self._reader = self._connect()
+        except (sqlite3.Error, OSError) as error:
+            await self.close()
+            raise StoreUnavailable(f"The database {self._path} cannot be opened: {error}.") from error
+        except StoreUnavailable:
+            await self.close()
+            raise
+        self._reader.execute("PRAGMA query_only = ON")
+        self._writer = Writer(self._connect)
+        self._writer.start()
+        if self._serving:
+            await self._write(forget_interrupted)
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            self._writer.stop()
+            self._writer = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=5
+        )
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA cache_size = -16000")
+        return db
+
+    def _migrate(self) -> None:
+        fresh = not self._path.exists()
+        if fresh:
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+        db = self._connect()
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)")
+            done = db.execute("SELECT coalesce(max(number), 0) FROM migration").fetchone()[0]
+            if done > len(MIGRATIONS):
+                raise StoreUnavailable(
+                    f"The database {self._path} was written by a newer version of Everthread (schema {done};"
+                    f" this version knows {len(MIGRATIONS)}). Upgrade Everthread, or use another EVERTHREAD_HOME."
+                )
+            for number, script in enumerate(MIGRATIONS[done:], start=done + 1):
+                for statement in statements(script):
+                    db.execute(statement)
+                db.execute("INSERT INTO migration VALUES (?, ?)", (number, stamp(datetime.now(UTC))))
+            db.execute("COMMIT")
+        finally:
+            db.close()
+
+    async def ping(self) -> None:
+        await self._write(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
+
+    async def _write(self, job: Callable[[sqlite3.Connection], Any]) -> Any:
+        if self._writer is None:
+            raise StoreUnavailable("The store is closed.")
+        return await self._writer.run(job)
+
+    @contextmanager
+    def _read(self) -> Iterator[sqlite3.Connection]:
+        """The reading connection. Reads are short and bounded, so they run where they are called."""
+        if self._reader is None:
+            raise StoreUnavailable("The store is closed.")
+        try:
+            with self._reading:
+                yield self._reader
+        except sqlite3.Error as error:
+            raise StoreUnavailable from error
+
+    # --- keys ---------------------------------------------------------------------------------------------------
+
+    async def add_key(self, key: ApiKey) -> None:
+        def job(db: sqlite3.Connection) -> None:
+            created = stamp(key.created_at)
+            db.execute("INSERT OR IGNORE INTO tenant VALUES (?, ?)", (key.tenant, created))
+            db.execute(
+                "INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    key.id,
+                    key.tenant,
+                    key.name,
+                    key.digest,
+                    ",".join(key.rights),
+                    key.session_key_prefix,
+                    created,
+                    stamp(key.expires_at) if key.expires_at else None,
+                    stamp(key.revoked_at) if key.revoked_at else None,
+                ),
+            )
+
+        await self._write(job)
+
+    async def key(self, id: KeyId) -> ApiKey | None:  # noqa: A002
+        with self._read() as db:
+            row = db.execute("SELECT * FROM api_key WHERE id = ?", (id,)).fetchone()
+        return key_of(row) if row else None
+
+    async def keys(self, tenant: Tenant | None = None) -> tuple[ApiKey, ...]:
+        with self._read() as db:
+            rows = db.execute(
+                "SELECT * FROM api_key WHERE ? IS NULL OR tenant = ? ORDER BY tenant, created_at",
+                (tenant, tenant),
+            ).fetchall()
+        return tuple(key_of(row) for row in rows)
+
+    async def revoke_key(self, id: KeyId, now: datetime) -> bool:  # noqa: A002
+        def job(db: sqlite3.Connection) -> bool:
+            found = db.execute(
+                "UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (stamp(now), id)
+            )
+            return found.rowcount == 1
+
+        return bool(await self._write(job))
+
+    # --- sessions -----------------------------------------------------------------------------------------------
+
+    async def find(self, tenant: Tenant, session_id: SessionId) -> Session | None:
+        return self._find(tenant, session_id)
+
+    def _find(self, tenant: Tenant, session_id: SessionId) -> Session | None:
+        with self._read() as db:
+            row = db.execute(FIND, (tenant, session_id)).fetchone()
+        return session_of(row) if row else None
+
+    def claim(
+        self, tenant: Tenant, session_id: SessionId, *, on_busy: OnBusy = "queue"
+    ) -> AbstractAsyncContextManager[Claim]:
+        return self._claim(tenant, session_id, on_busy)
+
+    @asynccontextmanager
+    async def _claim(self, tenant: Tenant, session_id: SessionId, on_busy: OnBusy) -> AsyncIterator[Claim]:
+        session = self._find(tenant, session_id)
+        root = session.root if session else session_id
+        async with self._lines.hold((tenant, root), on_busy) as waited:
+            if waited:
+                session = self._find(tenant, session_id)
+            yield Claim(tenant, session_id, session)
+
+    async def window(self, tenant: Tenant, session: Session, *, tokens: int) -> tuple[Past, ...]:
+        newest: list[Past] = []
+        room = tokens
+        with self._read() as db:
+            for past in self._backwards(db, tenant, session):
+                room -= past.tokens
+                if room < 0 and newest:
+                    break
+                newest.append(past)
+        return tuple(reversed(newest))
+
+    def _backwards(self, db: sqlite3.Connection, tenant: Tenant, session: Session) -> Iterator[Past]:
+        """The session's epoch from its newest step on, and then what was imported before its first."""
+        rows = db.execute(
+            "SELECT input, output, tokens, turn FROM step WHERE tenant = ? AND lineage = ? AND seq >= ?"
+            " ORDER BY seq DESC",
+            (tenant, session.lineage, session.from_seq),
+        )
+        for given, output, tokens, turn in rows:
+            yield Past(stored_messages(f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]"), tokens, turn)
+        before = session.prior if session.from_seq <= 1 else None
+        while before is not None:
+            messages, tokens, before = db.execute(
+                "SELECT messages, tokens, before FROM prior WHERE tenant = ? AND rolling = ?",
+                (tenant, before),
+            ).fetchone()
+            yield Past(stored_messages(messages), tokens)
+
+    async def said(self, tenant: Tenant, session: Session, message_id: str, *, since: datetime) -> Step | None:
+        with self._read() as db:
+            row = db.execute(
+                f"SELECT {STEP_COLUMNS} FROM step WHERE tenant = ? AND thread = ? AND message_id = ?"  # noqa: S608
+                " AND stored_at >= ? ORDER BY no DESC LIMIT 1",
+                (tenant, session.thread, message_id, stamp(since)),
+            ).fetchone()
+        return step_of(row) if row else None
+
+    async def commit(self, tenant: Tenant, commit: Commit) -> Session:
+        def job(db: sqlite3.Connection) -> Session:
+            scope = begin(db, tenant, commit) if commit.begins else advance(db, tenant, commit)
+            record(db, tenant, commit, scope)
+            if commit.replay is not None:
+                db.execute(
+                    "UPDATE replay SET step = ? WHERE tenant = ? AND key = ?",
+                    (commit.step.id, tenant, commit.replay.key),
+                )
+            name, key = db.execute("SELECT scope, session_key FROM scope WHERE no = ?", (scope,)).fetchone()
+            session = commit.session.advanced(commit.step.rolling)
+            return session.bound(key, ScopeId(name))
+
+        try:
+            return await self._write(job)  # type: ignore[no-any-return]
+        except StoreUnavailable as failure:
+            if isinstance(failure.__cause__, sqlite3.IntegrityError):
+                raise SessionMoved from failure
+            raise
+
+    async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
+        def job(db: sqlite3.Connection) -> int:
+            threads = db.execute(
+                "SELECT tenant, thread FROM thread WHERE named = 0 AND updated_at < ? LIMIT ?",
+                (stamp(unnamed_before), limit),
+            ).fetchall()
+            for tenant, thread in threads:
+                erase(db, tenant, thread)
+            replays = db.execute(
+                "DELETE FROM replay WHERE (tenant, key) IN"
+                " (SELECT tenant, key FROM replay WHERE created_at < ? AND step IS NOT NULL LIMIT ?)",
+                (stamp(replays_before), limit),
+            )
+            return len(threads) + replays.rowcount
+
+        return int(await self._write(job))
+
+    async def search(self, tenant: Tenant, scope: ScopeId, query: str, *, limit: int) -> tuple[Hit, ...]:
+        words = re.findall(r"\w+", query)[:64]
+        if not words:
+            return ()
+        with self._read() as db:
+            found = db.execute("SELECT no FROM scope WHERE tenant = ? AND scope = ?", (tenant, scope)).fetchone()
+            if found is None:
+                return ()
+            any_word = " OR ".join(f'"{word}"' for word in words)
+            rows = db.execute(
+                "SELECT session.session, chunk.seq, chunk.role, chunk.text, chunk.said_at, bm25(chunk_fts, 0, 1)"
+                " FROM chunk_fts JOIN chunk ON chunk.no = chunk_fts.rowid"
+                " JOIN thread ON thread.tenant = chunk.tenant AND thread.thread = chunk.thread"
+                " JOIN session ON session.tenant = chunk.tenant AND session.session = thread.root"
+                " WHERE chunk_fts MATCH ? AND chunk.tenant = ? ORDER BY 6 LIMIT ?",
+                (f'scope:"{found[0]}" AND text:({any_word})', tenant, limit),
+            ).fetchall()
+        return tuple(Hit(SessionId(r[0]), r[1], r[2], r[3], moment(r[4]), -r[5]) for r in rows)
+
+    # --- replays ------------------------------------------------------------------------------------------------
+
+    async def reserve(self, tenant: Tenant, replay: Replay, *, now: datetime) -> Reserved | Recorded:
+        def job(db: sqlite3.Connection) -> str | None:
+            """The step it led to before; None when the key is ours."""
+            row = db.execute(
+                "SELECT fingerprint, step FROM replay WHERE tenant = ? AND key = ?", (tenant, replay.key)
+            ).fetchone()
+            if row is None:
+                db.execute(
+                    "INSERT INTO replay VALUES (?, ?, ?, NULL, ?)",
+                    (tenant, replay.key, replay.fingerprint, stamp(now)),
+                )
+                return None
+            if row[0] != replay.fingerprint:
+                raise IdempotencyMismatch
+            if row[1] is None:
+                raise IdempotencyInProgress(retry_after=1)
+            return str(row[1])
+
+        step = await self._write(job)
+        if step is None:
+            return Reserved()
+        with self._read() as db:
+            row = db.execute(
+                f"SELECT session, {STEP_COLUMNS} FROM step WHERE tenant = ? AND step = ?",  # noqa: S608
+                (tenant, step),
+            ).fetchone()
+        session = self._find(tenant, SessionId(row[0]))
+        assert session is not None, "a step's session is erased only together with the step and its replays"
+        return Recorded(session, step_of(row[1:]))
+
+    async def release(self, tenant: Tenant, replay: Replay) -> None:
+        await self._write(
+            lambda db: (
+                db.execute(
+                    "DELETE FROM replay WHERE tenant = ? AND key = ? AND step IS NULL", (tenant, replay.key)
+                ).rowcount
+            )
+        )
+
+    # --- check --------------------------------------------------------------------------------------------------
+
+    async def check(self, *, repair: bool) -> tuple[Problem, ...]:
+        def job(db: sqlite3.Connection) -> tuple[Problem, ...]:
+            return tuple(problems(db, repair=repair))
+
+        return tuple(await self._write(job))
+
+
+# --- small things ---
+
+
+def take_lock(path: Path) -> int:
+    """An exclusive lock that the kernel releases when this process ends, however it ends."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = path.read_text().strip() or "unknown"
+        os.close(handle)
+        raise StoreInUse(
+            f"Another Everthread server (process {holder}) is using {path.with_suffix('')}."
+            " Stop it first, or give this one a data folder of its own with EVERTHREAD_HOME."
+        ) from error
+    os.truncate(handle, 0)
+    os.write(handle, str(os.getpid()).encode())
+    return handle
+
+
+def statements(script: str) -> Iterator[str]:
+    """A script's statements one by one, so that all of them run in one transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def key_of(row: tuple[Any, ...]) -> ApiKey:
+    (name, tenant, title, digest, rights, prefix, created, expires, revoked) = row
+    return ApiKey(
+        id=KeyId(name),
+        tenant=Tenant(tenant),
+        name=title,
+        digest=digest,
+        rights=tuple(rights.split(",")),
+        session_key_prefix=prefix,
+        created_at=moment(created),
+        expires_at=moment(expires) if expires else None,
+        revoked_at=moment(revoked) if revoked else None,
+    )

@@ -1,0 +1,66 @@
+"""JSON at the door: valid, not too deep, without NUL, or Malformed."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from everthread.errors import Malformed
+
+T = TypeVar("T")
+
+DEEPEST = 64
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def fields(body: bytes) -> dict[str, msgspec.Raw]:
+    """A JSON object's fields, each still as JSON."""
+    if not body.strip():
+        raise Malformed("The body is empty; it must be a JSON object.")
+    try:
+        body.decode()
+        found = _fields.decode(body)
+    except UnicodeDecodeError as error:
+        raise Malformed(f"The body is not valid UTF-8 (byte {error.start}).") from error
+    except RecursionError as error:
+        raise Malformed(f"The body is nested deeper than {DEEPEST} levels.") from error
+    except msgspec.MsgspecError as error:
+        raise Malformed(f"The body is not a valid JSON object: {error}.") from error
+    suspicious = body.count(b"[") + body.count(b"{") > DEEPEST or b"\\u0000" in body
+    if suspicious:
+        inspect(body)
+    return found
+
+
+def inspect(body: bytes) -> None:
+    """Raises Malformed when the JSON is too deep or has a NUL character in a string."""
+    level: list[Any] = [value(msgspec.Raw(body), Any, "body")]
+    for _ in range(DEEPEST + 1):
+        if any("\0" in item for item in level if isinstance(item, str)):
+            raise Malformed("The body contains a NUL character (\\u0000); no text may.")
+        level = [child for item in level for child in children(item)]
+        if not level:
+            return
+    raise Malformed(f"The body is nested deeper than {DEEPEST} levels.")
+
+
+def children(item: object) -> list[Any]:
+    if isinstance(item, dict):
+        return [*item.keys(), *item.values()]
+    return item if isinstance(item, list) else []
+
+
+def value(raw: msgspec.Raw | bytes, kind: type[T] | Any, param: str) -> Any:
+    """One field as the type it must have; the message and `param` say which part is not."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except UnicodeDecodeError as error:
+        raise Malformed(f"{param} is not valid UTF-8.", param=param) from error
+    except RecursionError as error:
+        raise Malformed(f"{param} is nested deeper than {DEEPEST} levels.", param=param) from error
+    except msgspec.MsgspecError as error:
+        what, _, path = str(error).partition(" - at `$")
+        where = param + path.rstrip("`")
+        raise Malformed(f"{where}: {what}.", param=where) from error

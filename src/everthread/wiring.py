@@ -1,0 +1,248 @@
+"""The one place where concrete parts meet."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import secrets
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from everthread.context.tokens import O200k
+from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant
+from everthread.core.key import ApiKey
+from everthread.core.ports import Model, Store
+from everthread.errors import Failure, Malformed, StoreUnavailable
+from everthread.http import auth, request
+from everthread.http.auth import Gate
+from everthread.http.site import Check, Site
+from everthread.models import weights
+from everthread.models.local import Local
+from everthread.models.openai import OpenAI, Timeouts
+from everthread.models.pool import Pool
+from everthread.settings import Settings
+from everthread.storage.sqlite import SqliteStore
+from everthread.turns.run import Turns
+from everthread.wire import chat
+
+log = logging.getLogger("everthread")
+
+__all__ = ["SqliteStore", "SystemClock", "new_key", "open_store", "running", "weights"]
+
+DEFAULT_BUDGET = 12_000
+TIDY_EVERY = 600.0  # seconds
+REPLAYS_KEPT = timedelta(hours=48)
+LEAST_DISK = 100 * 1024 * 1024
+SHORTEST_STRONG_KEY = 24
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class RandomIds:
+    """Milliseconds, then chance: they sort by time and cannot be guessed."""
+
+    def new(self) -> str:
+        return f"{time.time_ns() // 1_000_000:011x}{os.urandom(8).hex()}"
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Which model answers, and in which words to say so."""
+
+    model: Model
+    about: str
+    local: Local | None = None
+
+
+def choose(settings: Settings) -> Choice:
+    """The upstream that is configured, else the embedded model, whose weights must be there."""
+    if settings.upstream_url is not None:
+        upstream = OpenAI(
+            settings.upstream_url,
+            settings.upstream_key,
+            timeouts=Timeouts(settings.connect_timeout, settings.first_byte_timeout, settings.silence_timeout),
+        )
+        pool = Pool(upstream, clock=SystemClock(), default=settings.model, fallbacks=settings.fallback_models)
+        return Choice(pool, f"{settings.model or 'the first model'} at {settings.upstream_url}")
+    known = weights.find(embedded_name(settings))
+    local = Local(weights=settings.weights / known.file, name=known.name)
+    pool = Pool(local, clock=SystemClock(), default=known.name, fallbacks=settings.fallback_models)
+    return Choice(pool, f"{known.name}, embedded", local)
+
+
+def embedded_name(settings: Settings) -> str:
+    """The embedded model's name: the one that is set, else what the machine's free memory allows."""
+    return settings.model or weights.default_name(weights.free_memory())
+
+
+def open_store(settings: Settings, *, serving: bool) -> SqliteStore:
+    return SqliteStore(settings.database, serving=serving)
+
+
+def new_key(
+    now: datetime, *, tenant: Tenant = DEFAULT_TENANT, name: str = "", session_key_prefix: str | None = None
+) -> tuple[str, ApiKey]:
+    """A key to be shown once, and what is kept of it."""
+    id_ = KeyId(secrets.token_hex(6))
+    secret = f"et_{id_}_{secrets.token_urlsafe(32).replace('_', '-')}"
+    return secret, ApiKey(
+        id=id_,
+        tenant=tenant,
+        name=name,
+        digest=hashlib.sha256(secret.encode()).digest(),
+        created_at=now,
+        session_key_prefix=session_key_prefix,
+    )
+
+
+async def first_key(store: Store, settings: Settings) -> str:
+    """The key in the home folder; made, and readable only by its owner, when there is none that is valid."""
+    file = settings.key_file
+    now = SystemClock().now()
+    if file.exists():
+        secret = file.read_text().strip()
+        known = await store.key(KeyId(secret.split("_")[1])) if secret.count("_") >= 2 else None
+        if known is not None and known.valid(now):
+            return secret
+    secret, key = new_key(now, name="first key")
+    await store.add_key(key)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as handle:
+        handle.write(secret + "\n")
+    file.chmod(0o600)
+    return secret
+
+
+def gate(settings: Settings) -> Gate:
+    """The rules at the door; Malformed when the server would stand open."""
+    loopback = auth.is_loopback(settings.host)
+    if settings.api_key is not None and not loopback and is_weak(settings.api_key):
+        raise Malformed(
+            f"EVERTHREAD_API_KEY is too weak to listen on {settings.host}: others can reach it."
+            f" Use at least {SHORTEST_STRONG_KEY} characters, or leave it out and let the server make a key."
+        )
+    hosts = frozenset({settings.host.lower(), *(host.lower() for host in settings.allowed_hosts)})
+    return Gate(
+        given_key=auth.digest(settings.api_key) if settings.api_key else None,
+        hosts=hosts if loopback or settings.allowed_hosts else None,
+        origins=frozenset(settings.cors_origins),
+    )
+
+
+def is_weak(key: str) -> bool:
+    return len(key) < SHORTEST_STRONG_KEY or len(set(key)) < 10
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A site whose parts are open, with what the banner says of it."""
+
+    site: Site
+    key: str
+    about: str
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[Running]:
+    """Opens every part, and closes each again in the opposite order."""
+    rules = gate(settings)
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    store = open_store(settings, serving=True)
+    await store.open()
+    try:
+        key = settings.api_key or await first_key(store, settings)
+        chosen = choose(settings)
+        if chosen.local is not None:
+            await chosen.local.start()
+        tidying = asyncio.create_task(tidy(store, settings))
+        try:
+            yield Running(site(settings, store, chosen, rules), key, chosen.about)
+        finally:
+            tidying.cancel()
+            await chosen.model.close()
+    finally:
+        await store.close()
+
+
+def site(settings: Settings, store: Store, chosen: Choice, rules: Gate) -> Site:
+    budget = settings.context_budget or default_budget(chosen.local.context if chosen.local else None)
+    clock = SystemClock()
+    return Site(
+        turns=Turns(
+            store=store,
+            model=chosen.model,
+            clock=clock,
+            ids=RandomIds(),
+            counter=O200k(),
+            budget=budget,
+            answer_without_history=settings.answer_without_history,
+        ),
+        store=store,
+        model=chosen.model,
+        clock=clock,
+        gate=rules,
+        checks=checks(settings, store, chosen),
+        limits={
+            "body_bytes": request.LARGEST_BODY,
+            "messages": chat.MOST_MESSAGES,
+            "session_id_length": 256,
+            "session_key_length": 256,
+            "context_budget": budget,
+        },
+    )
+
+
+def default_budget(context_length: int | None) -> int:
+    """12,000 tokens when the model's context allows twice that, else 60 % of it."""
+    if context_length is None or context_length >= 2 * DEFAULT_BUDGET:
+        return DEFAULT_BUDGET
+    return context_length * 6 // 10
+
+
+def checks(settings: Settings, store: Store, chosen: Choice) -> dict[str, Check]:
+    async def stored() -> str:
+        await store.ping()
+        return "writable"
+
+    async def upstream() -> str:
+        if chosen.local is not None:
+            await chosen.local.ready()
+            return chosen.local.state
+        return f"{len(await chosen.model.cards())} models"
+
+    async def disk() -> str:
+        free = free_space(settings.database)
+        if free < LEAST_DISK:
+            raise StoreUnavailable(f"Only {free // 1024 // 1024} MB are free where the database lies.")
+        return f"{free // 1024 // 1024} MB free"
+
+    return {"store": stored, "upstream": upstream, "disk": disk}
+
+
+def free_space(path: Path) -> int:
+    return shutil.disk_usage(path.parent).free
+
+
+async def tidy(store: Store, settings: Settings) -> None:
+    """Drops what has outlived its time, in small portions, for as long as the server runs."""
+    while True:
+        now = SystemClock().now()
+        try:
+            dropped = await store.tidy(
+                unnamed_before=now - timedelta(hours=settings.unnamed_ttl_hours),
+                replays_before=now - REPLAYS_KEPT,
+                limit=100,
+            )
+        except Failure as failure:
+            log.warning("tidying was put off: %s", failure.code)
+            dropped = 0
+        await asyncio.sleep(1.0 if dropped >= 100 else TIDY_EVERY)
