@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +75,43 @@ class Client:
             return Answer(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read())
         finally:
             connection.close()
+
+    @contextmanager
+    def opened(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Iterator[http.client.HTTPResponse]:
+        """The reply while it is still coming; leaving the block hangs up."""
+        connection = http.client.HTTPConnection(self._address.hostname or "", self._address.port, timeout=60)
+        reply = None
+        try:
+            given = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+            connection.request(method, path, body, {**given, **(headers or {})})
+            reply = connection.getresponse()
+            yield reply
+        finally:
+            if reply is not None:
+                reply.close()
+            connection.close()
+
+    def raw_stream(self, text: str) -> list[bytes]:
+        """A streamed turn as the chunks of its transfer encoding: what the server wrote at once."""
+        body = json.dumps({"messages": [{"role": "user", "content": text}], "stream": True}).encode()
+        with socket.create_connection((self._address.hostname or "", self._address.port or 0), timeout=30) as raw:
+            raw.sendall(
+                f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.key}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+            received = b""
+            while not received.endswith(b"0\r\n\r\n"):
+                received += raw.recv(65536)
+        rest = received.partition(b"\r\n\r\n")[2]
+        pieces = []
+        while (size := int(rest.partition(b"\r\n")[0], 16)) > 0:
+            rest = rest.partition(b"\r\n")[2]
+            pieces.append(rest[:size])
+            rest = rest[size + 2 :]
+        return pieces
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.send("GET", path, headers=named(headers))
@@ -143,6 +183,11 @@ class Everthread:
     @property
     def client(self) -> Client:
         return Client(self.url)
+
+    def break_store(self) -> None:
+        """Takes the store away while the server runs."""
+        assert self.running is not None
+        asyncio.run_coroutine_threadsafe(self.running.site.store.close(), self.loop).result(10)
 
     def stop(self) -> None:
         if self._server is not None:

@@ -10,6 +10,8 @@ from everthread.core.ports import Past, TokenCounter
 from everthread.core.turn import Context, Options
 from everthread.errors import ContextTooLong
 
+NO_RESULT = 8  # tokens of the message that stands for a missing result
+
 
 class Assembled(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
@@ -54,8 +56,10 @@ def assemble(frame: Frame, past: tuple[Past, ...]) -> Assembled:
     """The prompt: the newest of the past that fits, a tool's call and its result together."""
     room = frame.room
     kept: list[tuple[Past, ...]] = []
+    answered = {message.answers for message in frame.input}
     for unit in reversed(joined(past)):
-        weight = sum(step.tokens for step in unit)
+        weight = sum(step.tokens for step in unit) + NO_RESULT * unanswered(unit, answered)
+        answered = set()
         if weight > room:
             break
         room -= weight
@@ -89,6 +93,13 @@ def joined(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
         elif units:
             units[-1] = (*units[-1], step)
     return units
+
+
+def unanswered(unit: tuple[Past, ...], answered_next: set[str | None]) -> int:
+    """How many tool calls of a unit neither it nor what follows at once answers."""
+    messages = [message for step in unit for message in step.messages]
+    answered = answered_next | {message.answers for message in messages}
+    return sum(call not in answered for message in messages for call in message.calls)
 
 
 def begins_with_result(messages: tuple[Message, ...]) -> bool:

@@ -50,7 +50,7 @@ def continue_from(url: str, weights: Weights, partial: Partial, *, report: Calla
             partial.truncate()
         elif start != partial.size:
             raise HubUnusable(f"it answered from byte {start}, not {partial.size}")
-        while data := response.read(READ):
+        while data := response.read1(READ):
             partial.write(data)
             report()
     if not partial.is_whole:

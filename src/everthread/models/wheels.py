@@ -105,7 +105,7 @@ def download(
             command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=variables
         )
         try:
-            stalled = not watched(process, staging, report)
+            stalled = not watched(process, staging, lambda arrived: report(min(arrived, piece.size)))
         finally:
             if process.poll() is None:
                 process.kill()

@@ -1,0 +1,133 @@
+"""What is particular to SQLite: the lock, the schema, repair, group commit."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+from tests.contract.test_store import A, fresh, put
+
+from everthread.errors import StoreInUse, StoreUnavailable
+from everthread.storage.schema import MIGRATIONS
+from everthread.storage.sqlite import SqliteStore
+from everthread.storage.writer import Writer
+
+
+async def test_a_second_server_on_the_same_file_is_refused_in_plain_words(tmp_path: Path) -> None:
+    first, second = SqliteStore(tmp_path / "x.db"), SqliteStore(tmp_path / "x.db")
+    await first.open()
+    with pytest.raises(StoreInUse, match=r"Another Everthread server .* EVERTHREAD_HOME"):
+        await second.open()
+    tool = SqliteStore(tmp_path / "x.db", serving=False)
+    await tool.open()
+    await tool.close()
+    await first.close()
+    await second.open()
+    await second.close()
+
+
+async def test_a_file_from_a_newer_version_is_refused(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    await store.close()
+    with sqlite3.connect(tmp_path / "x.db") as db:
+        db.execute("INSERT INTO migration VALUES (?, 0)", (len(MIGRATIONS) + 1,))
+    db.close()
+    with pytest.raises(StoreUnavailable, match="newer version"):
+        await store.open()
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_bytes(b"not a database, but long enough to be read as one" * 100)
+    with pytest.raises(StoreUnavailable, match="cannot be opened"):
+        await SqliteStore(tmp_path / "x.db").open()
+
+
+async def test_the_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "deep" / "x.db")
+    await store.open()
+    await put(store, fresh("s"), "secret")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "deep").iterdir()}
+    await store.close()
+    assert set(modes.values()) == {0o600}, modes
+
+
+async def test_every_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    db = store._connect()
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert db.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
+    db.close()
+    await store.close()
+
+
+async def test_check_finds_a_damaged_index_and_repairs_it(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    session = await put(store, fresh("s"), "the zebra crossed")
+    await store._write(lambda db: db.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('delete-all')"))
+    assert await store.search(A, session.scope, "zebra", limit=5) == ()
+    assert [p.mended for p in await store.check(repair=False)] == [False]
+    assert [p.mended for p in await store.check(repair=True)] == [True]
+    assert await store.check(repair=False) == ()
+    assert len(await store.search(A, session.scope, "zebra", limit=5)) == 1
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        ("DELETE FROM step WHERE seq = 2", "newest step"),
+        ("UPDATE lineage SET tip = 'nowhere'", "tip is missing"),
+        ("UPDATE thread SET head = 'nowhere'", "head is missing"),
+        ("DELETE FROM step WHERE seq = 2 AND lineage IN (SELECT lineage FROM lineage WHERE last_seq = 3)", "gap"),
+        ("UPDATE step SET session = 'nowhere'", "belongs to no session"),
+        ("UPDATE thread SET prior = x'00'", "imported history is missing"),
+        ("INSERT INTO replay VALUES ('a', 'k', x'00', 'gone', 0)", "missing step"),
+        ("DELETE FROM chunk WHERE seq = 1", "not in the index"),
+    ],
+)
+async def test_check_finds_what_must_not_be(tmp_path: Path, damage: str, found: str) -> None:
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    session = fresh("s")
+    for word in ("one", "two", "three")[: 3 if found == "gap" else 2]:
+        session = await put(store, session, word)
+    await store._write(lambda db: db.execute(damage))
+    problems = "; ".join(problem.what for problem in await store.check(repair=False))
+    await store.close()
+    assert found in problems
+
+
+async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path: Path) -> None:
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(tmp_path / "w.db", isolation_level=None, check_same_thread=False)
+
+    def insert(value: int) -> object:
+        def job(db: sqlite3.Connection) -> int:
+            db.execute("INSERT INTO t VALUES (?)", (value,))
+            if value % 3 == 0:
+                raise ValueError(value)
+            if value % 5 == 0:
+                db.execute("SELECT * FROM no_such_table")
+            return value
+
+        return job
+
+    db = connect()
+    db.execute("CREATE TABLE t (v)")
+    writer = Writer(connect)
+    writer.start()
+    results = await asyncio.gather(*(writer.run(insert(v)) for v in range(1, 200)), return_exceptions=True)  # type: ignore[arg-type]
+    kept = [v for (v,) in db.execute("SELECT v FROM t ORDER BY v")]
+    writer.stop()
+    db.close()
+    assert kept == [v for v in range(1, 200) if v % 3 and v % 5]
+    assert all(isinstance(r, ValueError) for v, r in zip(range(1, 200), results, strict=True) if v % 3 == 0)
+    assert all(
+        isinstance(r, StoreUnavailable) for v, r in zip(range(1, 200), results, strict=True) if v % 5 == 0 and v % 3
+    )
