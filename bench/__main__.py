@@ -42,13 +42,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one round of 0.5 s and fewer starts")
     parser.add_argument("--rounds", type=int, help="rounds per plan and side (default 3)")
     parser.add_argument("--seconds", type=float, help="length of a round (default 2)")
-    parser.add_argument(
-        "--only", metavar="PLANS", help="some plans, comma separated; no idle streams, one start"
-    )
+    parser.add_argument("--only", metavar="PLANS", help="some plans, comma separated; no idle streams, one start")
     parser.add_argument("--direct-only", action="store_true", help="do not start Everthread")
-    parser.add_argument(
-        "--dir", metavar="FOLDER", help="where the temporary data goes (default: the system's)"
-    )
+    parser.add_argument("--dir", metavar="FOLDER", help="where the temporary data goes (default: the system's)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw results")
     args = parser.parse_args(argv)
     args.rounds = args.rounds or (1 if args.quick else 3)
@@ -116,9 +112,7 @@ class Bench:
             plans = {}
             for name in self.args.plans:
                 self.say(name)
-                plans[name] = sides.measure(
-                    scenario.PLANS[name], rounds=self.args.rounds, seconds=self.args.seconds
-                )
+                plans[name] = sides.measure(scenario.PLANS[name], rounds=self.args.rounds, seconds=self.args.seconds)
             loaded = {p.target.name: p.rss_kb() for p in (upstream, server_process) if p is not None}
         return Results(
             machine=facts,

@@ -141,16 +141,12 @@ class Run:
             async with asyncio.timeout(seconds):
                 await event.wait()
         except TimeoutError:
-            self.errors.append(
-                f"{self.left} of {self.plan.clients} clients, {self.begun} firsts: still waiting"
-            )
+            self.errors.append(f"{self.left} of {self.plan.clients} clients, {self.begun} firsts: still waiting")
         self.check()
 
     def check(self) -> None:
         if self.errors:
-            raise WrongAnswer(
-                f"{len(self.errors)} wrong answer(s) in {self.plan}; the first:\n{self.errors[0]}"
-            )
+            raise WrongAnswer(f"{len(self.errors)} wrong answer(s) in {self.plan}; the first:\n{self.errors[0]}")
 
 
 class Client(asyncio.Protocol):
@@ -292,9 +288,7 @@ async def connect(target: Target, run: Run) -> list[Client]:
 
 
 def batches(count: int) -> list[range]:
-    return [
-        range(start, min(start + CONNECTING_AT_ONCE, count)) for start in range(0, count, CONNECTING_AT_ONCE)
-    ]
+    return [range(start, min(start + CONNECTING_AT_ONCE, count)) for start in range(0, count, CONNECTING_AT_ONCE)]
 
 
 async def measure(target: Target, plan: Plan, seconds: float) -> Sample:

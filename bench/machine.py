@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import sqlite3
 import statistics
+import sysconfig
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +23,8 @@ class Machine(msgspec.Struct, frozen=True):
     cpu: str
     cores: int
     python: str
+    optimised: bool  # with profile-guided optimisation, as most distributions build it
+    sqlite: str
     system: str
     folder: str
     filesystem: str
@@ -33,6 +37,8 @@ def look(folder: Path) -> Machine:
         cpu=cpu_model(),
         cores=len(os.sched_getaffinity(0)),
         python=platform.python_version(),
+        optimised="--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or ""),
+        sqlite=sqlite3.sqlite_version,
         system=f"{platform.system()} {platform.release()}",
         folder=str(folder),
         filesystem=filesystem_of(folder),

@@ -13,6 +13,7 @@ from bench.scenario import Idle, Measured, Round
 
 WIDTHS = (44, 11, 12, 12, 10, 16, 8)
 BUSY = 0.9  # of a core: from here on a single-threaded process is a bottleneck
+QUIET = 0.15  # of a core: what else may run on the machine while it is measured
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -48,11 +49,16 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    what: str
+    what: str  # indented when it continues the row above
     direct: float | None
     everthread: float | None
     added: float | None = None
     goal: Goal | None = None
+    under: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.under}: {self.what.strip()}" if self.under else self.what
 
     @property
     def ratio(self) -> float | None:
@@ -110,19 +116,14 @@ def middle(rounds: list[Round], what: Callable[[Sample], float | None]) -> float
     return statistics.median(values) if values else None
 
 
-def both(measured: Measured, what: Callable[[Sample], float | None]) -> tuple[float | None, float | None]:
-    return middle(measured.direct, what), middle(measured.everthread, what)
-
-
 def rate(what: str, measured: Measured, of: Callable[[Sample], float | None], goal: str = "") -> Row:
-    direct, through = both(measured, of)
-    return Row(what, direct, through, goal=GOALS.get(goal))
+    return Row(what, middle(measured.direct, of), middle(measured.everthread, of), goal=GOALS.get(goal))
 
 
-def time_row(what: str, measured: Measured, of: Callable[[Sample], float | None], goal: str = "") -> Row:
-    direct, through = both(measured, of)
+def time_row(under: str, what: str, measured: Measured, of: Callable[[Sample], float | None], goal: str = "") -> Row:
+    direct, through = middle(measured.direct, of), middle(measured.everthread, of)
     added = None if direct is None or through is None else through - direct
-    return Row(what, direct, through, added=added, goal=GOALS.get(goal))
+    return Row(f"  {what}, ms", direct, through, added=added, goal=GOALS.get(goal), under=under)
 
 
 def turn_rows(name: str, measured: Measured) -> list[Row]:
@@ -132,11 +133,11 @@ def turn_rows(name: str, measured: Measured) -> list[Row]:
     about = f"{form}, {clients}{'' if plan.named else ', no session header'}"
     rows = [
         rate(f"{about}: turns/s", measured, lambda s: s.turns_per_s, f"{name} turns"),
-        time_row("  p50, ms", measured, lambda s: s.p50, f"{name} p50"),
-        time_row("  p99, ms", measured, lambda s: s.p99),
+        time_row(about, "p50", measured, lambda s: s.p50, f"{name} p50"),
+        time_row(about, "p99", measured, lambda s: s.p99),
     ]
     if plan.stream:
-        rows.append(time_row("  first token p50, ms", measured, lambda s: s.first_p50))
+        rows.append(time_row(about, "first token p50", measured, lambda s: s.first_p50))
     rows.append(
         Row(
             "  CPU per turn, us",
@@ -148,10 +149,10 @@ def turn_rows(name: str, measured: Measured) -> list[Row]:
 
 
 def event_rows(name: str, measured: Measured) -> list[Row]:
-    about = f"SSE, {measured.plan.clients} streams of {measured.plan.chunks:,}: events/s"
+    about = f"SSE, {measured.plan.clients} streams of {measured.plan.chunks:,}"
     return [
-        rate(about, measured, lambda s: s.events_per_s, name),
-        time_row("  first token p50, ms", measured, lambda s: s.first_p50),
+        rate(f"{about}: events/s", measured, lambda s: s.events_per_s, name),
+        time_row(about, "first token p50", measured, lambda s: s.first_p50),
     ]
 
 
@@ -202,30 +203,27 @@ def cores_of(rounds: list[Round], who: str) -> float:
 
 
 def busy_lines(results: Results) -> list[str]:
-    lines = [
-        line(("CPU used, in cores", "load gen.", "upstream", "everthread", "others", "rate vs direct", ""))
-    ]
-    worst = 0.0
+    lines = [line(("CPU used, in cores", "load gen.", "upstream", "everthread", "others", "rate vs direct", ""))]
     for name, measured in results.plans.items():
         for side, rounds in (("direct", measured.direct), ("through", measured.everthread)):
-            if not rounds:
-                continue
-            load, source, server, machine = (
-                cores_of(rounds, who) for who in ("load", "upstream", "everthread", "machine")
-            )
-            others = max(0.0, machine - load - source - server)
-            ratio = rate(name, measured, lambda s: s.turns_per_s).ratio
-            part = f"{ratio:.1%}" if side == "through" and ratio is not None else ""
-            lines.append(
-                line((f"{name}, {side}", *(f"{v:.2f}" for v in (load, source, server, others)), part, ""))
-            )
-            if side == "through":
-                worst = max(worst, load, source)
-    if worst:
-        verdict = "neither was the bottleneck" if worst < BUSY else "ONE OF THEM MAY BE THE BOTTLENECK"
-        lines.append(
-            f"Load generator and upstream, with Everthread between: at most {worst:.2f} of a core: {verdict}."
-        )
+            if rounds:
+                used = [f"{cores_of(rounds, who):.2f}" for who in ("load", "upstream", "everthread", "others")]
+                ratio = rate(name, measured, lambda s: s.turns_per_s).ratio if side == "through" else None
+                lines.append(line((f"{name}, {side}", *used, "" if ratio is None else f"{ratio:.1%}", "")))
+    return lines + verdicts(results)
+
+
+def verdicts(results: Results) -> list[str]:
+    """Whether the figures are Everthread's own: neither the bench's nor those of a machine with other things to do."""
+    lines = []
+    through = [measured.everthread for measured in results.plans.values() if measured.everthread]
+    if through:
+        most = max(cores_of(rounds, who) for rounds in through for who in ("load", "upstream"))
+        verdict = "neither was the bottleneck" if most < BUSY else "ONE OF THEM MAY BE THE BOTTLENECK"
+        lines.append(f"Load generator and upstream beside Everthread: at most {most:.2f} of a core: {verdict}.")
+    others = max(cores_of(measured.direct + measured.everthread, "others") for measured in results.plans.values())
+    if others > QUIET:
+        lines.append(f"WARNING: other processes used up to {others:.2f} cores. Measure again on a quiet machine.")
     return lines
 
 
@@ -240,9 +238,11 @@ def line(cells: tuple[str, ...]) -> str:
 
 def heading(results: Results) -> list[str]:
     machine = results.machine
+    built = "" if machine.optimised else " (built without optimisation)"
     return [
         f"Everthread bench, {machine.date}",
-        f"{machine.cpu}, {machine.cores} cores, Python {machine.python}, {machine.system}",
+        f"{machine.cpu}, {machine.cores} cores, {machine.system}",
+        f"Python {machine.python}{built}, SQLite {machine.sqlite}",
         f"data in {machine.folder} ({machine.filesystem}); 4 kB with fsync takes {machine.fsync_ms:.2f} ms",
         f"{results.rounds} round(s) of {results.seconds:g} s per side, in turn; medians of the rounds.",
         "Load generator, fake upstream and Everthread share these cores; all on 127.0.0.1.",
@@ -261,7 +261,7 @@ def render(results: Results) -> str:
     lines += ["", line(("", "direct", "everthread", "ratio", "added", "goal", ""))]
     lines += [line(row.cells()) for row in table]
     lines += ["", *busy_lines(results)]
-    missed = [row.what.strip() for row in table if row.met is False]
+    missed = [row.name for row in table if row.met is False]
     if any(row.met is not None for row in table):
         lines += ["", "Goals missed: " + "; ".join(missed) if missed else "All goals met."]
     return "\n".join(lines)

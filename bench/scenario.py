@@ -42,6 +42,10 @@ class Cores(msgspec.Struct, frozen=True):
     everthread: float
     machine: float  # all processes, ours included
 
+    @property
+    def others(self) -> float:
+        return max(0.0, self.machine - self.load - self.upstream - self.everthread)
+
 
 class Round(msgspec.Struct, frozen=True):
     sample: Sample

@@ -21,9 +21,7 @@ MAX_CHUNKS = 100_000
 MODELS = ("bench-4", "bench-1000", "bench-idle", "bench-echo")
 IDLE_SECONDS = 120.0  # an idle stream nobody released ends by itself
 CREATED = 1_700_000_000
-STREAM_HEAD = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
-)
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
 
 
@@ -80,9 +78,7 @@ class Script:
         self.opening += b"".join(self.chunk({"content": piece}) for piece in pieces)
         self.ending = self.chunk({}, finish="stop")
         if usage:
-            self.ending += framed(
-                msgspec.json.encode(self.envelope() | {"choices": [], "usage": used(len(pieces))})
-            )
+            self.ending += framed(msgspec.json.encode(self.envelope() | {"choices": [], "usage": used(len(pieces))}))
         self.ending += framed(b"[DONE]") + LAST_CHUNK
         self.whole = self.opening + self.ending
 

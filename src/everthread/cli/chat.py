@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import logging
 import os
 import secrets
 import shlex
 import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import assert_never
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import msgspec
@@ -32,6 +33,8 @@ from everthread.http.app import App
 from everthread.http.chat import PATH
 from everthread.http.server import Server, bind, configured
 
+log = logging.getLogger("everthread.cli.chat")
+
 DESCRIPTION = """\
 A conversation in the terminal. It is held with the server at --url; without that, with the one that runs on this
 machine (EVERTHREAD_HOST, EVERTHREAD_PORT); and if none does, with one inside this process, on the same data.
@@ -44,7 +47,7 @@ examples:
   everthread chat --session trip               begin the session `trip`, or go on with it
   everthread chat --session-key alex           remember and recall under the memory scope `alex`
   everthread chat "What is the capital of Peru?"
-                                               say one thing, print the answer, end; 1 if there is none
+                                               say one thing, print the answer, end (with 1 if there is none)
   everthread chat < questions.txt              each line is a message; the answers go to standard output
   EVERTHREAD_API_KEY=et_... everthread chat --url https://chat.example.org
                                                talk to a server elsewhere
@@ -54,7 +57,8 @@ A server inside this process writes its log to chat.log in EVERTHREAD_HOME.
 """
 CONNECT = 10.0  # seconds
 SILENCE = 120.0  # seconds without a byte; the server sends a comment every 15
-KNOCK = 2.0  # seconds
+KNOCK = 2.0  # seconds for a server on this machine to say that it is there
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # where a server that listens everywhere is reached
 
 
 def register(commands: Subparsers) -> None:
@@ -75,30 +79,46 @@ def register(commands: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    chosen = load(args)
+    take_any_bytes()
+    if args.message and not " ".join(args.message).strip():
+        raise Malformed("MESSAGE is empty.")
+    topic, chosen = topic_of(args), load(args)
     live = not args.message and sys.stdin.isatty() and sys.stdout.isatty()
     screen = Screen(sys.stdout, sys.stderr, live=live, colour=live and colourful())
-    topic = topic_of(args)
-    text = " ".join(args.message)
-    if args.message and not text.strip():
-        raise Malformed("MESSAGE is empty.")
-    with closing_pipe(), reached(args, chosen) as server:
+    with reached(args, chosen) as server:
         talk = Talk(server, screen, topic)
-        if live:
-            check_key(server)
-            screen.note(banner(server, topic))
-            talk.held(Keyboard(chosen.home / "chat_history").read)
-        well = live or (talk.say(text) if text else talk.held(terminal.piped(sys.stdin)))
+        try:
+            well = held(talk, screen, args.message, chosen)
+        except BrokenPipeError:  # a reader that has seen enough, such as head
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
     if talk.begun and sys.stderr.isatty():
-        screen.note(f"Go on with: {resume(talk.topic, args.url)}")
+        screen.note(f"Go on with: {resume(talk.topic.session_id, args.url)}")
     return 0 if well else 1
 
 
+def held(talk: Talk, screen: Screen, message: list[str], chosen: settings.Settings) -> bool:
+    """The conversation, in the form that suits whoever is at the other end; whether all went well."""
+    if message:
+        talk.say(" ".join(message))
+        return True
+    if not screen.live:
+        return talk.hold(terminal.piped(sys.stdin))
+    keyboard = Keyboard(chosen.home / "chat_history")
+    screen.note(talk.greeting())
+    talk.hold(keyboard.read)
+    return True
+
+
+def take_any_bytes() -> None:
+    """A character that the terminal or a file cannot express is replaced, not the end of the conversation."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def load(args: argparse.Namespace) -> settings.Settings:
-    """The settings; what only concerns a server's own upstream does not matter when the server is elsewhere."""
+    """The settings. OpenAI's own variables are for a server, so they do not matter when it is elsewhere."""
     if args.url is None:
         return settings.load()
     return settings.load({name: text for name, text in os.environ.items() if name.startswith(settings.PREFIX)})
@@ -108,16 +128,7 @@ def colourful() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-@contextmanager
-def closing_pipe() -> Iterator[None]:
-    """A reader that has seen enough, such as head, is no failure."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# --- what the conversation is about ---
+# --- the conversation ---
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,10 +140,10 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def topic_of(args: argparse.Namespace) -> Topic:
-    scope = ids.printable(args.session_key, what="--session-key") if args.session_key else None
+    session_id, session_key = args.session, args.session_key
     return Topic(
-        session_id=SessionId(ids.printable(args.session, what="--session")) if args.session else fresh_id(),
-        session_key=SessionKey(scope) if scope else None,
+        session_id=SessionId(ids.printable(session_id, what="--session")) if session_id else fresh_id(),
+        session_key=SessionKey(ids.printable(session_key, what="--session-key")) if session_key else None,
         model=args.model,
     )
 
@@ -141,22 +152,14 @@ def fresh_id() -> SessionId:
     return SessionId(f"chat-{datetime.now(UTC).astimezone():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}")
 
 
-def resume(topic: Topic, url: str | None) -> str:
-    """The command that goes on with this conversation."""
-    options = {"--url": url, "--session": topic.session_id}
-    return shlex.join(["everthread", "chat", *(word for pair in options.items() if pair[1] for word in pair if word)])
-
-
-def banner(server: Address, topic: Topic) -> str:
-    return (
-        f"Everthread {__version__}: {topic.model or 'the default model'} on {server.about}\n"
-        f"session {topic.session_id}\n"
-        "/help shows the commands, /quit or Ctrl-D ends.\n"
-    )
+def resume(session_id: SessionId, url: str | None) -> str:
+    """The command that goes on with a session."""
+    where = ["--url", url] if url else []
+    return shlex.join(["everthread", "chat", *where, "--session", session_id])
 
 
 class Talk:
-    """A conversation: obeys commands, says messages, shows answers."""
+    """Obeys commands, says messages, shows answers."""
 
     def __init__(self, server: Address, screen: Screen, topic: Topic) -> None:
         self.topic = topic
@@ -165,7 +168,16 @@ class Talk:
         self._screen = screen
         self._answered_by: str | None = None
 
-    def held(self, read: terminal.Read) -> bool:
+    def greeting(self) -> str:
+        """What a person sees first; a Failure if the server would not listen to them."""
+        self._server.check()
+        return (
+            f"Everthread {__version__}, {self._server.about}\n"
+            f"session {self.topic.session_id}\n"
+            "/help shows the commands, /quit or Ctrl-D ends.\n"
+        )
+
+    def hold(self, read: terminal.Read) -> bool:
         """Obeys until the end, whatever fails; whether nothing did."""
         well = True
         while not isinstance(command := self._next(read), terminal.Quit):
@@ -194,9 +206,9 @@ class Talk:
             case terminal.Say(text=text):
                 self.say(text)
             case terminal.Begin():
-                self._switch(fresh_id(), "A new session begins")
+                self._switch(fresh_id())
             case terminal.Switch(session_id=session_id):
-                self._switch(session_id, "The session in force is now")
+                self._switch(session_id)
             case terminal.Show():
                 self._screen.note(self._where())
             case terminal.Help():
@@ -227,24 +239,24 @@ class Talk:
                 self._screen.text(text)
             case Thought(text=text):
                 self._screen.thought(text)
-            case Ended(session_id=session_id, model=model, reason=reason):
+            case Ended(reason=reason, session_id=session_id, model=model):
                 self.begun = True
-                self._answered_by = model or self._answered_by
+                self._answered_by = model
                 self.topic = msgspec.structs.replace(self.topic, session_id=session_id or self.topic.session_id)
                 if reason == "length":
-                    self._screen.note("(The answer ends here because it reached the model's limit.)")
+                    self._screen.note("(The answer reached the model's limit and ends here.)")
 
-    def _switch(self, session_id: SessionId, what: str) -> None:
+    def _switch(self, session_id: SessionId) -> None:
         name = SessionId(ids.printable(session_id, what="A session id"))
         self.topic = msgspec.structs.replace(self.topic, session_id=name)
-        self._screen.note(f"{what}: {name}")
+        self._screen.note(f"The session is now {name}")
 
     def _where(self) -> str:
         return (
             f"session      {self.topic.session_id}\n"
             f"session key  {self.topic.session_key or '(none)'}\n"
             f"server       {self._server.url} ({self._server.about})\n"
-            f"model        {self._answered_by or self.topic.model or '(the default)'}"
+            f"model        {self.topic.model or self._answered_by or '(the default)'}"
         )
 
 
@@ -294,21 +306,38 @@ class Chunk(msgspec.Struct, frozen=True):
     error: Fault | None = None
 
 
-def ask(server: Address, text: str, topic: Topic) -> Iterator[Word]:
-    """Says a message and yields the answer as it comes; a Failure says why there is none, or no more."""
-    body = {"messages": [{"role": "user", "content": text}], "stream": True}
-    given = {"X-Hermes-Session-Id": topic.session_id, "X-Hermes-Session-Key": topic.session_key}
-    with closing(connection(server)) as line:
-        response = send(
-            line,
-            server,
-            "POST",
-            PATH,
-            body={**body, "model": topic.model} if topic.model else body,
-            headers={name: value for name, value in given.items() if value},
-        )
+def ask(server: Address, text: str, topic: Topic) -> Generator[Word, None, None]:
+    """Says a message and yields the answer as it comes; a Failure says why there is none, or no more of it."""
+    body: dict[str, object] = {"messages": [{"role": "user", "content": text}], "stream": True}
+    if topic.model:
+        body["model"] = topic.model
+    headers = {"Content-Type": "application/json", "X-Hermes-Session-Id": topic.session_id}
+    if topic.session_key:
+        headers["X-Hermes-Session-Key"] = topic.session_key
+    content = json.dumps(body, ensure_ascii=False).encode(errors="replace")
+    with server.answering("POST", PATH, body=content, headers=headers) as response:
+        if response.status != 200:
+            raise refused(response)
         for data in events(response):
             yield from words(decoded(data))
+
+
+def events(response: HTTPResponse) -> Iterator[bytes]:
+    """The data of each server-sent event up to [DONE]; comments are left out."""
+    for line in response:
+        data = line[5:].strip() if line.startswith(b"data:") else b""
+        if data == b"[DONE]":
+            return
+        if data:
+            yield data
+    raise Unavailable("The connection was lost before the answer was complete.")
+
+
+def decoded(data: bytes) -> Chunk:
+    try:
+        return msgspec.json.decode(data, type=Chunk)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unavailable("The server sent something that is not a chat completion.") from error
 
 
 def words(chunk: Chunk) -> Iterator[Word]:
@@ -323,68 +352,185 @@ def words(chunk: Chunk) -> Iterator[Word]:
             yield Ended(choice.finish_reason, chunk.hermes.session_id, chunk.hermes.model)
 
 
-def decoded(data: bytes) -> Chunk:
+def refused(response: HTTPResponse) -> Refused:
+    """What the server says when it does not answer."""
     try:
-        return msgspec.json.decode(data, type=Chunk)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unavailable("The server sent something that is not a chat completion.") from error
-
-
-def events(response: HTTPResponse) -> Iterator[bytes]:
-    """The data of each server-sent event up to [DONE]; comments are left out."""
-    with lost_line("The connection was lost before the answer was complete"):
-        for line in response:
-            data = line[5:].strip() if line.startswith(b"data:") else b""
-            if data == b"[DONE]":
-                return
-            if data:
-                yield data
-    raise Unavailable("The server ended its answer before it was complete.")
-
-
-def send(
-    line: HTTPConnection, method: str, path: str, *, body: object = None, headers: Mapping[str, str] | None = None
-) -> HTTPResponse:
-    """The response, if its status is 200; else a Refused with what the server says."""
-    content = json.dumps(body, ensure_ascii=False).encode(errors="replace") if body is not None else None
-    with lost_line(f"Nothing answers at {line.host} port {line.port}"):
-        line.connect()
-        line.sock.settimeout(SILENCE)
-        line.request(method, path, content, {"Content-Type": "application/json", **(headers or {})})
-        response = line.getresponse()
-        if response.status == 200:
-            return response
-        raise Refused(refusal(response.status, response.read()))
-
-
-def refusal(status: int, body: bytes) -> str:
-    try:
-        fault = msgspec.json.decode(body, type=Chunk).error
+        fault = msgspec.json.decode(response.read(), type=Chunk).error
     except (msgspec.DecodeError, UnicodeDecodeError):
         fault = None
-    said = terminal.one_line(fault.message) if fault else f"The server answered with status {status}."
-    return f"{said} Say which one to use with --key or EVERTHREAD_API_KEY." if status == 401 else said
-
-
-@contextmanager
-def lost_line(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, HTTPException) as error:
-        raise Unavailable(f"{what}: {getattr(error, 'strerror', None) or error}.") from error
+    said = terminal.one_line(fault.message) if fault else f"The server answered with status {response.status}."
+    if response.status == 401:
+        return Unauthenticated(f"{said} Say which key to use with --key or EVERTHREAD_API_KEY.")
+    return Refused(said)
 
 
 # --- who answers ---
 
 
 class Address(msgspec.Struct, frozen=True):
-    """A server, and what to say of it."""
+    """Where a server is, the key to it, and what to say of it."""
 
     url: str
     key: str
     about: str
 
-    def connection(self, timeout: float = CONNECT) -> HTTPConnection:
+    @contextmanager
+    def answering(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        silence: float = SILENCE,
+    ) -> Iterator[HTTPResponse]:
+        """The response to a request; Unavailable when the line does not hold."""
         where = urlsplit(self.url)
         kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
-        return kind(where.hostname or "", where.port, timeout=timeout)
+        with closing(kind(where.hostname or "", where.port, timeout=min(CONNECT, silence))) as line:
+            try:
+                line.connect()
+                line.sock.settimeout(silence)
+                line.request(method, where.path + path, body, {"Authorization": f"Bearer {self.key}", **headers})
+                yield line.getresponse()
+            except (OSError, HTTPException) as error:
+                raise Unavailable(f"{self.url} does not answer: {terminal.one_line(str(error))}") from error
+
+    def check(self) -> None:
+        """A Failure if it cannot be reached, or does not know the key."""
+        with self.answering("GET", "/v1/capabilities") as response:
+            if response.status == 401:
+                raise refused(response)
+
+    def is_alive(self) -> bool:
+        """Whether it is there, and is one of ours."""
+        try:
+            with self.answering("GET", "/health", silence=KNOCK) as response:
+                return response.status == 200 and b'"version"' in response.read(4096)
+        except Unavailable:
+            return False
+
+
+@contextmanager
+def reached(args: argparse.Namespace, chosen: settings.Settings) -> Iterator[Address]:
+    """The server that is named, else the one that runs here, else one that lives as long as the conversation."""
+    here = f"http://{authority(chosen)}"
+    if args.url is not None:
+        url = checked_url(args.url)
+        yield Address(url, key_of(args, chosen), url)
+    elif chosen.port and Address(here, "", here).is_alive():
+        yield Address(here, key_of(args, chosen), here)
+    else:
+        with in_process(chosen) as server:
+            yield msgspec.structs.replace(server, key=args.key or server.key)
+
+
+def authority(chosen: settings.Settings) -> str:
+    host = ANYWHERE.get(chosen.host, chosen.host)
+    return f"[{host}]:{chosen.port}" if ":" in host else f"{host}:{chosen.port}"
+
+
+def checked_url(text: str) -> str:
+    """A server's address without the /v1 that clients are given."""
+    url = (text if "://" in text else f"http://{text}").rstrip("/").removesuffix("/v1")
+    try:
+        where = urlsplit(url)
+        well = where.scheme in {"http", "https"} and where.hostname and where.port != 0
+    except ValueError:
+        well = False
+    if not well or not url.isascii() or not url.isprintable() or " " in url:
+        raise Malformed(f"--url is a server's address, such as http://127.0.0.1:8642, not {text!r}.")
+    return url
+
+
+def key_of(args: argparse.Namespace, chosen: settings.Settings) -> str:
+    key = args.key or chosen.api_key
+    if key is None:
+        try:
+            key = chosen.key_file.read_text().strip()
+        except OSError as error:
+            raise Unauthenticated(
+                f"Say which API key to use, with --key or EVERTHREAD_API_KEY: there is none in {chosen.key_file}."
+            ) from error
+    return ids.printable(key, what="The API key", longest=4096)
+
+
+# --- a server in this process ---
+
+
+@contextmanager
+def in_process(chosen: settings.Settings) -> Iterator[Address]:
+    """A server in a thread of its own, on a free port that only this machine can reach."""
+    if chosen.upstream_url is None:
+        with redirect_stdout(sys.stderr):
+            fetch_weights(chosen)
+    log_to_file(chosen)
+    inside = Inside(msgspec.structs.replace(chosen, host="127.0.0.1", port=0))
+    try:
+        yield inside.address()
+    except StoreInUse as failure:
+        raise StoreInUse(
+            f"{failure.message} Or talk to it: everthread chat --url http://HOST:PORT"
+            " (it printed its address when it started; in another `everthread chat`, /session shows it)."
+        ) from failure
+    finally:
+        inside.stop()
+
+
+def log_to_file(chosen: settings.Settings) -> None:
+    """What the server logs does not belong between the lines of a conversation."""
+    chosen.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = logging.FileHandler(chosen.home / "chat.log", mode="w", delay=True)
+    logging.basicConfig(
+        level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[file]
+    )
+
+
+class Inside:
+    """Serves from the moment it is made until it is stopped."""
+
+    def __init__(self, chosen: settings.Settings) -> None:
+        self._settings = chosen
+        self._listening = bind(chosen.host, chosen.port)
+        self._running: wiring.Running | None = None
+        self._server: Server | None = None
+        self._known = threading.Event()  # that it serves, or that it does not
+        thread = ThreadPoolExecutor(1, thread_name_prefix="everthread")
+        self._served = thread.submit(uvloop.run, self._serve())
+        self._served.add_done_callback(self._ended)
+        thread.shutdown(wait=False)
+
+    async def _serve(self) -> None:
+        with closing(self._listening):
+            async with wiring.running(self._settings) as running:
+                self._running = running
+                self._server = Server(configured(App(running.site)), self._known.set)
+                await self._server.serve(sockets=[self._listening])
+
+    def address(self) -> Address:
+        """Where it listens; the Failure, if it does not start."""
+        host, port = self._listening.getsockname()
+        self._known.wait()
+        if self._running is None or self._served.done():
+            self._served.result()
+            raise Unavailable("The server in this process ended before it began; chat.log may say why.")
+        return Address(f"http://{host}:{port}", self._running.key, f"{self._running.about}, in this process")
+
+    def stop(self) -> None:
+        """Lets a turn that runs finish, unless one more Ctrl-C says that it must not."""
+        self._known.wait()
+        if self._server is None:
+            return
+        self._server.should_exit = True
+        try:
+            if wait([self._served], timeout=1).not_done:
+                print("Finishing the last answer; Ctrl-C leaves at once.", file=sys.stderr)
+            wait([self._served])
+        except KeyboardInterrupt:
+            self._server.force_exit = True
+            raise
+
+    def _ended(self, served: Future[None]) -> None:
+        self._known.set()
+        if self._running is not None and (error := served.exception()) is not None:
+            log.error("the server in this process failed", exc_info=error)
