@@ -27,6 +27,7 @@ from everthread.errors import Malformed
 from everthread.wire import hermes, json
 
 MOST_MESSAGES = 2000
+NULL = msgspec.Raw(b"null")
 
 # --- request ---
 
@@ -152,7 +153,7 @@ def decode(body: bytes, envelope: Envelope) -> Asked:
             messages=said,
             instructions=tuple(message for message in messages if message.is_instruction),
             model=model,
-            options=tuple((name, bytes(raw)) for name, raw in fields.items() if raw != b"null"),
+            options=tuple((name, bytes(raw)) for name, raw in fields.items() if raw != NULL),
         ),
         stream=stream,
         include_usage=bool(options and options.include_usage),

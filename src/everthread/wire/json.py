@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, TypeVar
 
 import msgspec
@@ -36,20 +37,20 @@ def fields(body: bytes) -> dict[str, msgspec.Raw]:
 
 def inspect(body: bytes) -> None:
     """Raises Malformed when the JSON is too deep or has a NUL character in a string."""
-    level: list[Any] = [value(msgspec.Raw(body), Any, "body")]
-    for _ in range(DEEPEST + 1):
+    level: list[Any] = [value(body, Any, "body")]
+    for depth in count(1):
         if any("\0" in item for item in level if isinstance(item, str)):
             raise Malformed("The body contains a NUL character (\\u0000); no text may.")
-        level = [child for item in level for child in children(item)]
-        if not level:
+        containers = [item for item in level if isinstance(item, dict | list)]
+        if not containers:
             return
-    raise Malformed(f"The body is nested deeper than {DEEPEST} levels.")
+        if depth > DEEPEST:
+            raise Malformed(f"The body is nested deeper than {DEEPEST} levels.")
+        level = [child for item in containers for child in children(item)]
 
 
-def children(item: object) -> list[Any]:
-    if isinstance(item, dict):
-        return [*item.keys(), *item.values()]
-    return item if isinstance(item, list) else []
+def children(item: dict[str, Any] | list[Any]) -> list[Any]:
+    return [*item.keys(), *item.values()] if isinstance(item, dict) else item
 
 
 def value(raw: msgspec.Raw | bytes, kind: type[T] | Any, param: str) -> Any:
