@@ -6,7 +6,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from everthread.models import weights
+from everthread.models.embedded import weights
 
 NAME = "smollm2-135m"
 

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from front_door import KEY, Client, Everthread
-from upstream import Upstream
 
 from everthread import errors
 from everthread.errors import Failure
 from everthread.http.app import ENDPOINTS
 from everthread.http.reply import status_of
 from everthread.settings import PREFIX, Settings, load
+from front_door import KEY, Client, Everthread
+from upstream import Upstream
 
 ROOT = Path(__file__).parent.parent
 FAILURES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Failure)]

@@ -20,12 +20,12 @@ from everthread.context.tokens import O200k
 from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant
 from everthread.core.key import ApiKey
 from everthread.core.ports import Model, Store
-from everthread.errors import Failure, Malformed, StoreUnavailable
+from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
 from everthread.http import auth, request
 from everthread.http.auth import Gate
 from everthread.http.site import Check, Site
-from everthread.models import weights
-from everthread.models.local import Local
+from everthread.models.embedded import weights
+from everthread.models.embedded.local import Local
 from everthread.models.openai import OpenAI, Timeouts
 from everthread.models.pool import Pool
 from everthread.settings import Settings
@@ -215,8 +215,9 @@ def checks(settings: Settings, store: Store, chosen: Choice) -> dict[str, Check]
 
     async def upstream() -> str:
         if chosen.local is not None:
-            await chosen.local.ready()
-            return chosen.local.state
+            if chosen.local.state != "ready":
+                raise UpstreamUnreachable(f"The embedded model is {chosen.local.state}.")
+            return "ready"
         return f"{len(await chosen.model.cards())} models"
 
     async def disk() -> str:

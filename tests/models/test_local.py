@@ -28,9 +28,9 @@ from everthread.errors import (
     UpstreamDisconnected,
     UpstreamUnreachable,
 )
-from everthread.models.child import Order
-from everthread.models.line import Line
-from everthread.models.local import Local, over_http
+from everthread.models.embedded.child import Order
+from everthread.models.embedded.line import Line
+from everthread.models.embedded.local import Local, over_http
 
 WEATHER = {
     "type": "function",
@@ -204,7 +204,7 @@ async def test_it_answers_only_its_parent(small_weights):
 @pytest.mark.slow
 def test_the_child_ends_with_its_stdin(small_weights):
     process = subprocess.Popen(
-        [sys.executable, "-m", "everthread.models.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "everthread.models.embedded.child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -219,7 +219,7 @@ def test_the_child_ends_with_its_stdin(small_weights):
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from everthread.models.local import Local
+from everthread.models.embedded.local import Local
 
 async def main():
     local = Local(weights=Path(sys.argv[1]), name="small")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from everthread.core.messages import Message, say
 from everthread.core.turn import ChoiceEnded, ModelEvent, Prompt, TextDelta, ToolCallDelta
 from everthread.errors import RejectedUpstream, UpstreamMalformed
-from everthread.models import schema
-from everthread.models.answer import Reading
-from everthread.models.union import Union, prompt_for, union
+from everthread.models.embedded import schema
+from everthread.models.embedded.answer import Reading
+from everthread.models.embedded.union import Union, prompt_for, union
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = {"type": "function", "function": {"name": "weather", "description": "Now.", "parameters": CITY}}

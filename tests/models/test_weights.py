@@ -19,10 +19,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from everthread.models import catalogue, machine, weights
-from everthread.models.catalogue import Slice, Weights
-from everthread.models.weights import Progress
-from everthread.models.wheels import IndexUnusable
+from everthread.models.embedded import catalogue, machine, weights
+from everthread.models.embedded.catalogue import Slice, Weights
+from everthread.models.embedded.weights import Progress
+from everthread.models.embedded.wheels import IndexUnusable
 
 CONTENT = random.Random(7).randbytes(2500)
 PIECES = (CONTENT[:1000], CONTENT[1000:2000], CONTENT[2000:])
@@ -191,7 +191,7 @@ def test_a_hub_without_ranges_starts_over(home, hub):
 def test_a_killed_pull_is_continued(home, hub):
     hub.cut, hub.silence = 1500, threading.Event()
     code = (
-        "import sys; from pathlib import Path; from everthread.models import weights; import msgspec;"
+        "import sys; from pathlib import Path; from everthread.models.embedded import weights; import msgspec;"
         "tiny = msgspec.json.decode(sys.stdin.read(), type=weights.Weights);"
         "weights.pull(tiny, folder=Path(sys.argv[1]), hub=sys.argv[2], report=lambda p: None)"
     )

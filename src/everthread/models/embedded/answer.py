@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from everthread.core.turn import ChoiceEnded, ModelEvent, TextDelta, ToolCallDelta
 from everthread.errors import UpstreamMalformed
-from everthread.models import schema
-from everthread.models.union import Union
+from everthread.models.embedded import schema
+from everthread.models.embedded.union import Union
 
 _REPLY = re.compile(r'\s*\{\s*"reply"\s*:\s*"')
 _HEX = r"[0-9a-fA-F]"

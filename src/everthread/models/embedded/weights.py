@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from everthread.models import hub as model_hub
-from everthread.models import wheels
-from everthread.models.catalogue import CATALOGUE, HUB, Unknown, Weights, default_name, find
-from everthread.models.machine import free_memory
-from everthread.models.partial import (
+from everthread.models.embedded import hub as model_hub
+from everthread.models.embedded import wheels
+from everthread.models.embedded.catalogue import CATALOGUE, HUB, Unknown, Weights, default_name, find
+from everthread.models.embedded.machine import free_memory
+from everthread.models.embedded.partial import (
     Damaged,
     DiskTooSmall,
     Partial,

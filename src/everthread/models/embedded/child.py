@@ -1,4 +1,4 @@
-"""The embedded model's own process: `python -m everthread.models.child`.
+"""The embedded model's own process: `python -m everthread.models.embedded.child`.
 
 It is told what to run by one line on stdin, says where it listens by one line on stdout, and ends when stdin
 does: a parent that is gone, however it went, leaves no child behind."""

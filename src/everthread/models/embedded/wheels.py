@@ -13,8 +13,8 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from everthread.models.catalogue import Slice, Weights
-from everthread.models.partial import Damaged, Partial, PullFailed
+from everthread.models.embedded.catalogue import Slice, Weights
+from everthread.models.embedded.partial import Damaged, Partial, PullFailed
 
 READ = 1024 * 1024
 POLL = 0.2  # seconds

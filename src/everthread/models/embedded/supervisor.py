@@ -16,9 +16,9 @@ from typing import Literal
 import msgspec
 
 from everthread.errors import Stopping, UpstreamTimeout, UpstreamUnreachable
-from everthread.models.child import Failed, Listening, Order
+from everthread.models.embedded.child import Failed, Listening, Order
 
-log = logging.getLogger("everthread.models.local")
+log = logging.getLogger("everthread.models.embedded.local")
 
 State = Literal["loading", "ready", "restarting", "failing", "closed"]
 
@@ -100,7 +100,7 @@ class Supervisor:
         """One life of a child, from its start to its end."""
         order = msgspec.structs.replace(self._order, key=secrets.token_urlsafe(32))
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "everthread.models.child"),
+            *(sys.executable, "-P", "-m", "everthread.models.embedded.child"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from everthread.errors import Unavailable
-from everthread.models.catalogue import Weights
+from everthread.models.embedded.catalogue import Weights
 
 READ = 1024 * 1024
 
