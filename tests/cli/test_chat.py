@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from everthread.cli.terminal import Begin, Help, Quit, Say, Screen, Show, Switch
 from everthread.core.ids import SessionId
 from everthread.errors import Malformed
 from front_door import KEY, Everthread
-from upstream import HEAD, Upstream, chunk, end, error_in_stream, event, says, status, streams
+from upstream import HEAD, Upstream, chunk, cuts, end, error_in_stream, event, says, status, streams
 
 FRESH = re.compile(r"chat-\d{8}-\d{6}-[0-9a-f]{4}")
 
@@ -116,13 +116,13 @@ def test_the_hint_is_erased_when_the_first_word_comes() -> None:
     assert out.getvalue() == "..."
     screen.text("Hi")
     screen.end()
-    assert out.getvalue() == "...\r   \rHi\n"
+    assert out.getvalue() == "...\r   \rHi\n\n"
 
 
 def test_thoughts_are_dim_where_there_is_colour_and_marked_where_there_is_none() -> None:
     for colour, seen in (
-        (True, "\x1b[2mhm\x1b[0m\x1b[2m, so\x1b[0m\n\nYes.\n"),
-        (False, "(thinking) hm, so\n\nYes.\n"),
+        (True, "\x1b[2mhm\x1b[0m\x1b[2m, so\x1b[0m\n\nYes.\n\n"),
+        (False, "(thinking) hm, so\n\nYes.\n\n"),
     ):
         screen, out, _ = shown(colour=colour)
         for thought in ("hm", ", so"):
@@ -190,6 +190,7 @@ def test_a_message_as_an_argument_is_answered_on_standard_output(chat: Script, u
     assert upstream.requests[-1]["stream"] is True
 
 
+@pytest.mark.slow
 def test_the_session_its_key_and_the_model_can_be_named(chat: Script, upstream: Upstream, name: str) -> None:
     chat("--session", name, "--session-key", "alex", "--model", "other-model", "My name is Alex.")
     assert "I know Alex" in chat("--session", name, "And?").stdout
@@ -244,6 +245,43 @@ def test_bytes_that_are_no_text_and_text_of_any_kind_get_through(chat: Script, u
     upstream.plan = [says("Grüß Gott 🧵")]
     assert chat("ça va, 🧵? \udcff").stdout == "Grüß Gott 🧵\n"
     assert upstream.prompts[-1][-1]["content"] == "ça va, 🧵? ?"
+
+
+def test_the_session_that_the_server_says_is_in_force_is_followed(upstream: Upstream, tmp_path: Path) -> None:
+    rotated = {**chunk({}, "stop"), "hermes": {"session_id": "child", "model": "m"}}
+    upstream.plan = [
+        streams(b": keep-alive\n\n", chunk({"reasoning_content": "hm"}), chunk({"content": "Yes."}), rotated, "[DONE]")
+    ]
+    done = everthread(
+        tmp_path, "--url", upstream.url, "--key", "k", "--session", "parent", typed="one\n/session\ntwo\n"
+    )
+    assert done.stdout.splitlines()[0] == "Yes.", "neither comments nor thoughts"
+    assert "session      child\n" in done.stderr
+    assert [headers["x-hermes-session-id"] for headers in upstream.headers] == ["parent", "child"]
+
+
+def test_an_answer_that_breaks_off_is_no_answer(upstream: Upstream, tmp_path: Path) -> None:
+    upstream.plan = [cuts, streams(chunk({"content": "and so"})), streams("{not json")]
+    done = everthread(tmp_path, "--url", upstream.url, "--key", "k", typed="one\ntwo\nthree\n")
+    assert done.returncode == 1
+    first, second, third = done.stderr.splitlines()
+    assert "lost before the answer was complete" in first
+    assert "lost before the answer was complete" in second
+    assert "not a chat completion" in third
+
+
+def test_a_reader_that_leaves_early_is_no_disaster(upstream: Upstream, server: Everthread, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as closed:  # noqa: PTH123
+        left = subprocess.run(
+            [sys.executable, "-m", "everthread", "chat", "--url", server.url, "hello"],
+            env=environ(tmp_path, EVERTHREAD_API_KEY=KEY),
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (left.returncode, left.stderr) == (1, b"")
 
 
 def test_a_wrong_key_says_how_to_give_another(chat: Script) -> None:
@@ -305,6 +343,7 @@ def test_a_server_that_runs_here_is_found(server: Everthread, upstream: Upstream
     assert not (tmp_path / "everthread.db").exists()
 
 
+@pytest.mark.slow
 def test_without_a_server_one_in_this_process_answers_and_what_was_said_is_kept(
     upstream: Upstream, tmp_path: Path
 ) -> None:
@@ -318,6 +357,7 @@ def test_without_a_server_one_in_this_process_answers_and_what_was_said_is_kept(
     assert "trying again" in (tmp_path / "chat.log").read_text()
 
 
+@pytest.mark.slow
 def test_a_home_that_another_server_uses_says_how_to_talk_to_that_one(
     start: Callable[..., Everthread], upstream: Upstream, tmp_path: Path
 ) -> None:
@@ -364,6 +404,15 @@ class Person:
             self._seen += os.read(self._terminal, 4096).decode(errors="replace")
         before, _, self._seen = self._seen.partition(expected)
         return before + expected
+
+    def interrupts(self, expected: str) -> None:
+        """Presses Ctrl-C, and again if nothing happens: readline may miss one that comes while it handles a key."""
+        for _ in range(9):
+            self.types("\x03")
+            with suppress(AssertionError):
+                self.sees(expected, within=2)
+                return
+        raise AssertionError(f"Ctrl-C does not lead to {expected!r}")
 
     def ends(self) -> int:
         return self._process.wait(30)
@@ -428,13 +477,20 @@ def test_ctrl_c_at_the_prompt_clears_the_line(person: Person, upstream: Upstream
     person.sees("you> ")
     person.types("nonsense")
     person.sees("nonsense")
-    person.types("\x03")
-    person.sees("you> ")
+    person.interrupts("you> ")
     person.types("hello\r")
     person.sees("You said 'hello'.")
     assert len(upstream.requests) == 1
 
 
+def test_what_is_pasted_is_one_message(person: Person, upstream: Upstream) -> None:
+    person.sees("you> ")
+    person.types("\x1b[200~line one\rline two\x1b[201~\r")
+    person.sees("I see 1 messages.")
+    assert upstream.prompts[0][-1]["content"] == "line one\nline two"
+
+
+@pytest.mark.slow
 def test_what_was_typed_comes_back_with_arrow_up_in_the_next_conversation(
     person: Person, server: Everthread, tmp_path: Path
 ) -> None:
@@ -467,6 +523,18 @@ def test_a_person_with_a_wrong_key_is_told_at_once(server: Everthread, tmp_path:
 def test_the_history_is_bounded(tmp_path: Path) -> None:
     history = tmp_path / "chat_history"
     history.write_text("".join(f"line {number}\n" for number in range(1500)))
-    terminal.Keyboard(history)
+    assert terminal.trimmed(history)[0] == "line 500"
     lines = history.read_text().splitlines()
     assert (len(lines), lines[0], lines[-1]) == (1000, "line 500", "line 1499")
+
+
+def test_a_history_that_cannot_be_kept_is_said_once_and_does_no_harm(server: Everthread, tmp_path: Path) -> None:
+    (tmp_path / "chat_history").mkdir()
+    someone = Person(tmp_path, "--url", server.url, EVERTHREAD_API_KEY=KEY)
+    try:
+        someone.sees("What you type is not kept")
+        someone.sees("you> ")
+        someone.types("hello\r")
+        assert "not kept" not in someone.sees("You said 'hello'.")
+    finally:
+        someone.leaves()

@@ -501,6 +501,11 @@ def key_of_b(server: Everthread) -> str:
     return new_key(server, "--tenant", "B")
 
 
+@pytest.fixture(scope="module")
+def key_of_team_a(server: Everthread) -> str:
+    return new_key(server, "--session-key-prefix", "team-a:")
+
+
 @pytest.fixture
 def other(client: Client, key_of_b: str) -> Client:
     """The client of another tenant."""
@@ -565,9 +570,9 @@ def test_a_revoked_key_stops_at_once(server: Everthread, client: Client) -> None
 
 
 def test_a_key_bound_to_a_prefix_reaches_nothing_outside_it(
-    server: Everthread, client: Client, upstream: Upstream, name: str
+    client: Client, key_of_team_a: str, upstream: Upstream, name: str
 ) -> None:
-    bound = Client(client.url, new_key(server, "--session-key-prefix", "team-a:"))
+    bound = Client(client.url, key_of_team_a)
     client.say("A secret.", session=name, key="team-b:x")
     client.say("A secret.", session=f"{name} unkeyed")
     asked = len(upstream.requests)
@@ -581,15 +586,21 @@ def test_a_key_bound_to_a_prefix_reaches_nothing_outside_it(
     assert bound.say("Hello.", session=f"{name} 2").status == 200
 
 
-def test_a_key_bound_to_a_prefix_hears_no_recorded_reply_from_outside_it(
-    server: Everthread, client: Client, name: str
+def test_a_key_bound_to_a_prefix_hears_no_recorded_reply_to_a_message_id_from_outside_it(
+    client: Client, key_of_team_a: str, name: str
 ) -> None:
-    bound = Client(client.url, new_key(server, "--session-key-prefix", "team-a:"))
-    client.say("A secret.", session=name, key="team-b:x", headers={"X-Hermes-Message-Id": "17"})
-    assert refused(bound.say("A secret.", session=name, headers={"X-Hermes-Message-Id": "17"}), 404, "not_found")
-    client.say("Another.", session=f"{name} 2", headers={"Idempotency-Key": name})
-    known = bound.say("Another.", session=f"{name} 2", headers={"Idempotency-Key": name})
-    assert refused(known, 404, "not_found")
+    known = {"X-Hermes-Message-Id": "17"}
+    client.say("A secret.", session=name, key="team-b:x", headers=known)
+    assert refused(Client(client.url, key_of_team_a).say("What?", session=name, headers=known), 404, "not_found")
+
+
+def test_a_key_bound_to_a_prefix_hears_no_recorded_reply_to_an_idempotency_key_from_outside_it(
+    client: Client, key_of_team_a: str, name: str
+) -> None:
+    once = {"Idempotency-Key": name}
+    client.say("A secret.", session=name, headers=once)
+    client.say("Joins team B.", session=name, key="team-b:x")
+    assert refused(Client(client.url, key_of_team_a).say("A secret.", session=name, headers=once), 404, "not_found")
 
 
 # --- cross-origin pages ---

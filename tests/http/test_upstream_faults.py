@@ -65,6 +65,14 @@ async def never_ends_its_line(request: dict[str, Any], writer: asyncio.StreamWri
     await end(writer)
 
 
+async def starts_an_error_and_stops(request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    """The head of an error, and never its body."""
+    writer.write(b"HTTP/1.1 500 X\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{")
+    await writer.drain()
+    await asyncio.sleep(2)
+    writer.close()
+
+
 async def says_nothing_at_all(request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
     await whole(writer, 200, b"")
 
@@ -93,13 +101,13 @@ FAULTS = [
     Fault("400 without a word", status(400, b""), 400, "upstream_rejected"),
     Fault("422", status(422), 400, "upstream_rejected"),
     Fault("429 with a long Retry-After", status(429, headers="retry-after: 120\r\n"), 503, "upstream_rate_limited"),
-    Fault("429 with an endless Retry-After", status(429, headers="retry-after: inf\r\n"), 503, "upstream_rate_limited"),
     Fault("429 without Retry-After", status(429), 503, "upstream_rate_limited", tries=3),
     Fault("500", status(500), 502, "upstream_failed", tries=3),
     Fault("503 as HTML", html(503), 502, "upstream_failed", tries=3),
     Fault("503 with a long Retry-After", status(503, headers="retry-after: 120\r\n"), 502, "upstream_failed"),
     Fault("a redirect to nowhere", status(302, b"", "location: http://127.0.0.1:9/\r\n"), 502, "upstream_failed"),
     Fault("a slow first byte", sleeps(1.0), 504, "upstream_timeout"),
+    Fault("silence in the middle of an error", starts_an_error_and_stops, 504, "upstream_timeout"),
     Fault("silence after the first word", falls_silent(1.0), 504, "upstream_timeout", begun=True),
     Fault("a cut in mid-sentence", cuts, 502, "upstream_disconnected", begun=True),
     Fault("a reset in mid-sentence", resets, 502, "upstream_disconnected", begun=True),
@@ -263,6 +271,15 @@ def test_a_long_retry_after_is_passed_on_at_once(client: Client, upstream: Upstr
     answer = client.say("Hello?", stream=stream)
     assert time.monotonic() - began < 1
     assert (answer.status, answer.headers["retry-after"]) == (503, "120")
+
+
+@both
+@pytest.mark.parametrize("wait", ["inf", "nan", "1e400", "soon", "Fri, 31 Dec 1999 23:59:59 GMT"])
+def test_a_strange_retry_after_is_no_fault_of_ours(client: Client, upstream: Upstream, wait: str, stream: bool) -> None:
+    upstream.plan[:] = [status(429, headers=f"retry-after: {wait}\r\n")] * 3
+    answer = client.say("Hello?", stream=stream)
+    assert answer.status == 503
+    assert error_of(answer)["code"] == "upstream_rate_limited"
 
 
 @both

@@ -120,11 +120,10 @@ async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path
 
     db = connect()
     db.execute("CREATE TABLE t (v)")
-    writer = Writer(connect)
-    writer.start()
+    writer = Writer(connect())
     results = await asyncio.gather(*(writer.run(insert(v)) for v in range(1, 200)), return_exceptions=True)  # type: ignore[arg-type]
     kept = [v for (v,) in db.execute("SELECT v FROM t ORDER BY v")]
-    writer.stop()
+    await writer.stop()
     db.close()
     assert kept == [v for v in range(1, 200) if v % 3 and v % 5]
     assert all(isinstance(r, ValueError) for v, r in zip(range(1, 200), results, strict=True) if v % 3 == 0)

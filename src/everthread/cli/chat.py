@@ -11,12 +11,12 @@ import secrets
 import shlex
 import sys
 import threading
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from types import MappingProxyType
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -31,7 +31,7 @@ from everthread.core.ids import SessionId, SessionKey
 from everthread.errors import Failure, Malformed, Refused, StoreInUse, Unauthenticated, Unavailable
 from everthread.http.app import App
 from everthread.http.chat import PATH
-from everthread.http.server import Server, bind, configured
+from everthread.http.server import DRAIN, Server, bind, configured
 
 log = logging.getLogger("everthread.cli.chat")
 
@@ -52,7 +52,7 @@ examples:
   EVERTHREAD_API_KEY=et_... everthread chat --url https://chat.example.org
                                                talk to a server elsewhere
 
-Ctrl-C while an answer comes stops listening; the server finishes the turn and keeps it.
+Ctrl-C while an answer comes stops listening to it; the server finishes the turn and keeps it.
 A server inside this process writes its log to chat.log in EVERTHREAD_HOME.
 """
 CONNECT = 10.0  # seconds
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     with reached(args, chosen) as server:
         talk = Talk(server, screen, topic)
         try:
-            well = held(talk, screen, args.message, chosen)
+            well = converse(talk, screen, args.message, chosen.home / "chat_history")
         except BrokenPipeError:  # a reader that has seen enough, such as head
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
@@ -97,16 +97,15 @@ def run(args: argparse.Namespace) -> int:
     return 0 if well else 1
 
 
-def held(talk: Talk, screen: Screen, message: list[str], chosen: settings.Settings) -> bool:
+def converse(talk: Talk, screen: Screen, message: list[str], history: Path) -> bool:
     """The conversation, in the form that suits whoever is at the other end; whether all went well."""
     if message:
         talk.say(" ".join(message))
         return True
     if not screen.live:
         return talk.hold(terminal.piped(sys.stdin))
-    keyboard = Keyboard(chosen.home / "chat_history")
     screen.note(talk.greeting())
-    talk.hold(keyboard.read)
+    talk.hold(Keyboard(history, screen.note).read)
     return True
 
 
@@ -220,8 +219,8 @@ class Talk:
 
     def say(self, text: str) -> None:
         """One turn, shown as it comes."""
-        self._screen.wait()
         try:
+            self._screen.wait()
             with closing(ask(self._server, text, self.topic)) as words:
                 for word in words:
                     self._hear(word)
@@ -315,7 +314,7 @@ def ask(server: Address, text: str, topic: Topic) -> Generator[Word, None, None]
     if topic.session_key:
         headers["X-Hermes-Session-Key"] = topic.session_key
     content = json.dumps(body, ensure_ascii=False).encode(errors="replace")
-    with server.answering("POST", PATH, body=content, headers=headers) as response:
+    with server.answering("POST", PATH, body=content, headers=headers.items()) as response:
         if response.status != 200:
             raise refused(response)
         for data in events(response):
@@ -374,6 +373,9 @@ class Address(msgspec.Struct, frozen=True):
     key: str
     about: str
 
+    def __post_init__(self) -> None:
+        ids.printable(self.key, what="The API key", longest=4096)
+
     @contextmanager
     def answering(
         self,
@@ -381,7 +383,7 @@ class Address(msgspec.Struct, frozen=True):
         path: str,
         *,
         body: bytes | None = None,
-        headers: Mapping[str, str] = MappingProxyType({}),
+        headers: Iterable[tuple[str, str]] = (),
         silence: float = SILENCE,
     ) -> Iterator[HTTPResponse]:
         """The response to a request; Unavailable when the line does not hold."""
@@ -391,7 +393,7 @@ class Address(msgspec.Struct, frozen=True):
             try:
                 line.connect()
                 line.sock.settimeout(silence)
-                line.request(method, where.path + path, body, {"Authorization": f"Bearer {self.key}", **headers})
+                line.request(method, where.path + path, body, {"Authorization": f"Bearer {self.key}", **dict(headers)})
                 yield line.getresponse()
             except (OSError, HTTPException) as error:
                 raise Unavailable(f"{self.url} does not answer: {terminal.one_line(str(error))}") from error
@@ -452,7 +454,7 @@ def key_of(args: argparse.Namespace, chosen: settings.Settings) -> str:
             raise Unauthenticated(
                 f"Say which API key to use, with --key or EVERTHREAD_API_KEY: there is none in {chosen.key_file}."
             ) from error
-    return ids.printable(key, what="The API key", longest=4096)
+    return key
 
 
 # --- a server in this process ---
@@ -492,6 +494,7 @@ class Inside:
     def __init__(self, chosen: settings.Settings) -> None:
         self._settings = chosen
         self._listening = bind(chosen.host, chosen.port)
+        self._port = int(self._listening.getsockname()[1])
         self._running: wiring.Running | None = None
         self._server: Server | None = None
         self._known = threading.Event()  # that it serves, or that it does not
@@ -509,12 +512,12 @@ class Inside:
 
     def address(self) -> Address:
         """Where it listens; the Failure, if it does not start."""
-        host, port = self._listening.getsockname()
         self._known.wait()
         if self._running is None or self._served.done():
             self._served.result()
             raise Unavailable("The server in this process ended before it began; chat.log may say why.")
-        return Address(f"http://{host}:{port}", self._running.key, f"{self._running.about}, in this process")
+        url = f"http://{self._settings.host}:{self._port}"
+        return Address(url, self._running.key, f"{self._running.about}, in this process")
 
     def stop(self) -> None:
         """Lets a turn that runs finish, unless one more Ctrl-C says that it must not."""
@@ -524,7 +527,7 @@ class Inside:
         self._server.should_exit = True
         try:
             if wait([self._served], timeout=1).not_done:
-                print("Finishing the last answer; Ctrl-C leaves at once.", file=sys.stderr)
+                print(f"Finishing the last answer, {DRAIN} s at most; Ctrl-C gives it up.", file=sys.stderr)
             wait([self._served])
         except KeyboardInterrupt:
             self._server.force_exit = True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -13,11 +14,14 @@ import msgspec
 from everthread.core.ids import SessionId
 
 try:
-    from readline import add_history
+    from readline import add_history, parse_and_bind
 except ImportError:  # some builds of Python lack it; input() then has neither editing nor history
 
     def add_history(string: str, /) -> None:
         """Nothing to add it to."""
+
+    def parse_and_bind(string: str, /) -> None:
+        """Nothing to bind it to."""
 
 
 HELP = """\
@@ -135,25 +139,47 @@ def piped(source: TextIO) -> Read:
 class Keyboard:
     """Reads lines that a person types: with editing, and a history that outlives the process."""
 
-    def __init__(self, history: Path) -> None:
-        self._history = history
-        history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lines = history.read_text(errors="replace").splitlines() if history.exists() else []
-        self._write(lines[-LONGEST_HISTORY:], os.O_TRUNC)
-        history.chmod(0o600)
-        for line in lines[-LONGEST_HISTORY:]:
-            add_history(line)
+    def __init__(self, history: Path, note: Callable[[str], None]) -> None:
+        self._history: Path | None = history
+        self._note = note
+        parse_and_bind("set enable-bracketed-paste on")  # what is pasted is one message, however many lines it has
+        with self._keeping() as file:
+            for line in trimmed(file):
+                add_history(line)
 
     def read(self, prompt: str) -> str:
         line = input(prompt)
-        if line.strip():
-            self._write(line.splitlines(), os.O_APPEND)
+        if line.strip() and self._history is not None:
+            with self._keeping() as file:
+                append(file, line.splitlines())
         return line
 
-    def _write(self, lines: list[str], how: int) -> None:
-        descriptor = os.open(self._history, os.O_WRONLY | os.O_CREAT | how, 0o600)
-        with os.fdopen(descriptor, "w", errors="replace") as file:
-            file.writelines(f"{line}\n" for line in lines)
+    @contextmanager
+    def _keeping(self) -> Iterator[Path]:
+        """The history's file; if it cannot be used, that is said once."""
+        assert self._history is not None
+        try:
+            yield self._history
+        except OSError as error:
+            self._note(f"What you type is not kept in {self._history}: {error.strerror}.")
+            self._history = None
+
+
+def trimmed(file: Path) -> list[str]:
+    """The history's last lines, which are all that stays in its file; only its owner can read that."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    append(file, [])
+    file.chmod(0o600)
+    lines = file.read_text(errors="replace").splitlines()
+    if len(lines) > LONGEST_HISTORY:
+        lines = lines[-LONGEST_HISTORY:]
+        file.write_text("".join(f"{line}\n" for line in lines))
+    return lines
+
+
+def append(file: Path, lines: list[str]) -> None:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w", errors="replace") as handle:
+        handle.writelines(f"{line}\n" for line in lines)
 
 
 # --- what is shown ---
@@ -202,7 +228,7 @@ class Screen:
         """The cursor is at the beginning of a line again."""
         self._erase_hint()
         if self._mid_line:
-            self._write("\n")
+            self._write("\n\n" if self.live else "\n")
         self._shown = "nothing"
 
     def note(self, text: str) -> None:

@@ -16,6 +16,7 @@ NO_RESULT = 8  # tokens of the message that stands for a missing result
 class Assembled(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     context: Context
+    message: int  # what the new messages weigh
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -79,6 +80,7 @@ def assemble(frame: Frame, past: tuple[Past, ...]) -> Assembled:
             prefix=frame.prefix,
             window=weight,
         ),
+        message=frame.message,
     )
 
 
@@ -97,9 +99,11 @@ def joined(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
 
 def unanswered(unit: tuple[Past, ...], answered_next: set[str | None]) -> int:
     """How many tool calls of a unit neither it nor what follows at once answers."""
-    messages = [message for step in unit for message in step.messages]
-    answered = answered_next | {message.answers for message in messages}
-    return sum(call not in answered for message in messages for call in message.calls)
+    calls = [call for step in unit for call in step.messages[-1].calls]
+    if not calls:
+        return 0
+    answered = answered_next | {message.answers for step in unit for message in step.messages}
+    return sum(call not in answered for call in calls)
 
 
 def begins_with_result(messages: tuple[Message, ...]) -> bool:
@@ -108,6 +112,8 @@ def begins_with_result(messages: tuple[Message, ...]) -> bool:
 
 def closed(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The same conversation, with every tool call answered: "[no result]" where the client went on without one."""
+    if not any(message.calls for message in messages):
+        return messages
     whole: list[Message] = []
     waiting: list[str] = []
     for message in messages:

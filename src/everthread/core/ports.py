@@ -74,6 +74,11 @@ class Past(msgspec.Struct, frozen=True):
     tokens: int
     turn: StepId | None = None  # None: imported
 
+    @property
+    def size(self) -> int:
+        """Bytes, about: what it takes to keep it at hand."""
+        return 200 + sum(2 * len(message.raw) + 200 for message in self.messages)
+
 
 class Claim(msgspec.Struct, frozen=True):
     """A session held for one turn. `session` is None while the id is unknown."""

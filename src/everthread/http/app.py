@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import secrets
+import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -74,7 +74,7 @@ class App:
                 raise NotImplementedError(other)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = Reply(send, [(b"x-request-id", b"req_" + secrets.token_hex(12).encode())])
+        reply = Reply(send, [(b"x-request-id", b"req_" + os.urandom(12).hex().encode())])
         self._at_once += 1
         try:
             if self._at_once > MOST_AT_ONCE:

@@ -81,6 +81,7 @@ def configured(app: App) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         backlog=2048,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=DRAIN,

@@ -137,8 +137,7 @@ class ChoiceIn(msgspec.Struct):
             events.append(ReasoningDelta(reasoning, number))
         if delta.refusal:
             events.append(RefusalDelta(delta.refusal, number))
-        for call in delta.tool_calls or ():
-            events.append(call.event(number))
+        events.extend(call.event(number) for call in delta.tool_calls or ())
 
 
 class ErrorBody(msgspec.Struct):

@@ -11,6 +11,9 @@ from everthread.core.session import Session
 from everthread.errors import SessionMoved
 from everthread.storage.rows import input_text, pieces, reply_text, stamp
 
+ONE_CHUNK = "INSERT INTO chunk VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
+TWO_CHUNKS = f"{ONE_CHUNK}, (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
+
 
 def begin(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
     """A new thread with its first lineage and session. Returns its scope's number."""
@@ -119,12 +122,7 @@ def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> 
         return scope
     joined = int(known[0])
     thread = commit.session.thread
-    unindex(db, tenant, thread)
     db.execute("UPDATE chunk SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
-    db.execute(
-        "INSERT INTO chunk_fts (rowid, scope, text) SELECT no, scope, text FROM chunk WHERE tenant = ? AND thread = ?",
-        (tenant, thread),
-    )
     db.execute("UPDATE thread SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
     db.execute("DELETE FROM scope WHERE no = ?", (scope,))
     return joined
@@ -159,28 +157,21 @@ def record(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -
             usage.cached,
         ),
     )
-    for message in (*step.input, answer):
-        for text in pieces(message.text):
-            number = db.execute(
-                "INSERT INTO chunk VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (tenant, scope, session.thread, session.lineage, step.seq, message.role, said_at, text),
-            ).lastrowid
-            db.execute("INSERT INTO chunk_fts (rowid, scope, text) VALUES (?, ?, ?)", (number, scope, text))
-
-
-def unindex(db: sqlite3.Connection, tenant: str, thread: str) -> None:
-    db.execute(
-        "INSERT INTO chunk_fts (chunk_fts, rowid, scope, text)"
-        " SELECT 'delete', no, scope, text FROM chunk WHERE tenant = ? AND thread = ?",
-        (tenant, thread),
-    )
+    chunks = [
+        (tenant, scope, session.thread, session.lineage, step.seq, message.role, said_at, text)
+        for message in (*step.input, answer)
+        for text in pieces(message.text)
+    ]
+    if len(chunks) == 2:  # a question and an answer: one statement instead of two
+        db.execute(TWO_CHUNKS, chunks[0] + chunks[1])
+    else:
+        db.executemany(ONE_CHUNK, chunks)
 
 
 def erase(db: sqlite3.Connection, tenant: str, thread: str) -> None:
     """A thread and everything derived from it."""
     where = (tenant, thread)
     scope, prior = db.execute("SELECT scope, prior FROM thread WHERE tenant = ? AND thread = ?", where).fetchone()
-    unindex(db, tenant, thread)
     db.execute("DELETE FROM chunk WHERE tenant = ? AND thread = ?", where)
     db.execute(
         "DELETE FROM replay WHERE tenant = ? AND step IN"

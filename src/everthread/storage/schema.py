@@ -136,6 +136,17 @@ MIGRATIONS: tuple[str, ...] = (
         scope, text, content = 'chunk', content_rowid = 'no', tokenize = 'porter unicode61 remove_diacritics 2'
     );
 
+    CREATE TRIGGER chunk_added AFTER INSERT ON chunk BEGIN
+        INSERT INTO chunk_fts (rowid, scope, text) VALUES (new.no, new.scope, new.text);
+    END;
+    CREATE TRIGGER chunk_removed AFTER DELETE ON chunk BEGIN
+        INSERT INTO chunk_fts (chunk_fts, rowid, scope, text) VALUES ('delete', old.no, old.scope, old.text);
+    END;
+    CREATE TRIGGER chunk_moved AFTER UPDATE OF scope, text ON chunk BEGIN
+        INSERT INTO chunk_fts (chunk_fts, rowid, scope, text) VALUES ('delete', old.no, old.scope, old.text);
+        INSERT INTO chunk_fts (rowid, scope, text) VALUES (new.no, new.scope, new.text);
+    END;
+
     CREATE TABLE replay (
         tenant       TEXT NOT NULL,
         key          TEXT NOT NULL,

@@ -29,6 +29,7 @@ from everthread.errors import (
 from everthread.storage.check import problems
 from everthread.storage.ledger import advance, begin, erase, forget_interrupted, record
 from everthread.storage.line import Lines
+from everthread.storage.recent import Recent
 from everthread.storage.rows import (
     STEP_COLUMNS,
     moment,
@@ -68,6 +69,7 @@ class SqliteStore:
         self._reader: sqlite3.Connection | None = None
         self._reading = threading.Lock()
         self._writer: Writer | None = None
+        self._recent = Recent()
 
     # --- life ---------------------------------------------------------------------------------------------------
 
@@ -85,14 +87,13 @@ class SqliteStore:
             await self.close()
             raise
         self._reader.execute("PRAGMA query_only = ON")
-        self._writer = Writer(self._connect)
-        self._writer.start()
+        self._writer = Writer(self._connect())
         if self._serving:
             await self._write(forget_interrupted)
 
     async def close(self) -> None:
         if self._writer is not None:
-            self._writer.stop()
+            await self._writer.stop()
             self._writer = None
         if self._reader is not None:
             self._reader.close()
@@ -222,6 +223,11 @@ class SqliteStore:
             yield Claim(tenant, session_id, session)
 
     async def window(self, tenant: Tenant, session: Session, *, tokens: int) -> tuple[Past, ...]:
+        if session.last_seq == 0 and session.prior is None:
+            return ()
+        known = self._recent.get((tenant, session.lineage), session, tokens)
+        if known is not None:
+            return known
         newest: list[Past] = []
         room = tokens
         with self._read() as db:
@@ -230,7 +236,9 @@ class SqliteStore:
                 if room < 0 and newest:
                     break
                 newest.append(past)
-        return tuple(reversed(newest))
+        window = tuple(reversed(newest))
+        self._recent.put((tenant, session.lineage), session, tokens, window)
+        return window
 
     def _backwards(self, db: sqlite3.Connection, tenant: Tenant, session: Session) -> Iterator[Past]:
         """The session's epoch from its newest step on, and then what was imported before its first."""
@@ -267,16 +275,21 @@ class SqliteStore:
                     "UPDATE replay SET step = ? WHERE tenant = ? AND key = ?",
                     (commit.step.id, tenant, commit.replay.key),
                 )
-            name, key = db.execute("SELECT scope, session_key FROM scope WHERE no = ?", (scope,)).fetchone()
             session = commit.session.advanced(commit.step.rolling)
+            if not commit.begins and commit.bind is None:
+                return session
+            name, key = db.execute("SELECT scope, session_key FROM scope WHERE no = ?", (scope,)).fetchone()
             return session.bound(key, ScopeId(name))
 
         try:
-            return await self._write(job)  # type: ignore[no-any-return]
+            session: Session = await self._write(job)
         except StoreUnavailable as failure:
             if isinstance(failure.__cause__, sqlite3.IntegrityError):
                 raise SessionMoved from failure
             raise
+        step = commit.step
+        self._recent.append((tenant, session.lineage), step.seq, Past(step.messages(), step.tokens, step.turn))
+        return session
 
     async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
         def job(db: sqlite3.Connection) -> int:
@@ -286,6 +299,7 @@ class SqliteStore:
             ).fetchall()
             for tenant, thread in threads:
                 erase(db, tenant, thread)
+                self._recent.clear()
             replays = db.execute(
                 "DELETE FROM replay WHERE (tenant, key) IN"
                 " (SELECT tenant, key FROM replay WHERE created_at < ? AND step IS NOT NULL LIMIT ?)",

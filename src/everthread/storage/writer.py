@@ -1,4 +1,9 @@
-"""One thread writes. Jobs that arrive together share one transaction, each in a savepoint of its own."""
+"""One connection writes. Jobs that arrive together share one transaction, each in a savepoint of its own.
+
+The statements of a job are short and run where the event loop runs; only the COMMIT, which waits for the disk, is
+given to a thread. A thread that ran the statements too would wait for the interpreter's lock after each of them:
+docs/decisions/001-one-writer-sqlite.md has the figures.
+"""
 
 from __future__ import annotations
 
@@ -6,110 +11,134 @@ import asyncio
 import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+import msgspec
 
 from everthread.errors import StoreUnavailable
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], Any]
-Waiting = tuple[Job, "asyncio.Future[Any]", asyncio.AbstractEventLoop]
-Answer = tuple["asyncio.Future[Any]", Any, BaseException | None]
 
 MOST_PER_COMMIT = 64
 MOST_WAITING = 4096
+BUSY_AGAIN = 0.005  # seconds until another try, while another process writes
+LONGEST_BUSY = 5.0  # seconds
+
+
+class Waiting(msgspec.Struct, eq=False):
+    """A job, and what its caller will be told."""
+
+    job: Job
+    future: asyncio.Future[Any]
+    result: Any = None
+    failure: BaseException | None = None
 
 
 class Writer:
-    """Runs jobs on its own connection; a job's future is resolved after its transaction is on disk."""
+    """Belongs to one event loop. A job's future is resolved after its transaction is on disk."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        self._connect = connect
-        self._jobs: queue.Queue[Waiting | None] = queue.Queue(MOST_WAITING)
-        self._thread = threading.Thread(target=self._work, name="everthread-writer", daemon=True)
-
-    def start(self) -> None:
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._db.execute("PRAGMA busy_timeout = 0")  # never wait where the event loop runs
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[Waiting] = deque()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._busy_since: float | None = None
+        self._commits: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._commit, name="everthread-commit", daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
-        """Returns when every job that was handed in is done."""
-        if self._thread.is_alive():
-            self._jobs.put(None)
-            self._thread.join()
-
     async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        try:
-            self._jobs.put_nowait((job, future, loop))
-        except queue.Full as error:
-            raise StoreUnavailable("Too many writes are waiting.") from error
+        if len(self._waiting) >= MOST_WAITING:
+            raise StoreUnavailable("Too many writes are waiting.")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._waiting.append(Waiting(job, future))
+        if self._idle.is_set():
+            self._idle.clear()
+            self._loop.call_soon(self._begin)
         return await asyncio.shield(future)  # a caller that leaves does not take the write back
 
-    def _work(self) -> None:
-        db = self._connect()
-        try:
-            while (first := self._jobs.get()) is not None:
-                stopping = self._commit_together(db, first)
-                if stopping:
-                    return
-        finally:
-            db.close()
+    async def stop(self) -> None:
+        """Returns when every job that was handed in is done."""
+        await self._idle.wait()
+        self._commits.put(None)
+        self._thread.join()
+        self._db.close()
 
-    def _commit_together(self, db: sqlite3.Connection, first: Waiting) -> bool:
-        """One transaction over what is waiting now; True when the end of the queue was among it."""
-        answers: list[Answer] = []
-        loop = first[2]
-        stopping = False
-        waiting: Waiting | None = first
+    def _begin(self) -> None:
+        """Runs what is waiting in one transaction, and hands it to the thread to commit."""
         try:
-            db.execute("BEGIN IMMEDIATE")
-            while waiting is not None:
-                answers.append(self._one(db, waiting))
-                if len(answers) >= MOST_PER_COMMIT:
-                    break
-                try:
-                    waiting = self._jobs.get_nowait()
-                except queue.Empty:
-                    break
-                stopping = waiting is None
-            db.execute("COMMIT")
+            self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            if waiting is not None and not any(answer[0] is waiting[1] for answer in answers):
-                answers.append((waiting[1], None, None))
-            answers = [(future, None, unavailable(error)) for future, _, _ in answers]
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(resolve, answers)
-        return stopping
+            self._not_begun(error)
+            return
+        self._busy_since = None
+        jobs = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_PER_COMMIT))]
+        try:
+            for waiting in jobs:
+                self._one(waiting)
+        except sqlite3.Error as error:
+            self._done(jobs, error)
+        else:
+            self._commits.put(jobs)
 
-    def _one(self, db: sqlite3.Connection, waiting: Waiting) -> Answer:
-        job, future, _ = waiting
+    def _not_begun(self, error: sqlite3.Error) -> None:
+        """Another process is writing: try again shortly. Anything else, or too long, is told to those who wait."""
+        now = self._loop.time()
+        self._busy_since = self._busy_since or now
+        busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+        if busy and now - self._busy_since < LONGEST_BUSY:
+            self._loop.call_later(BUSY_AGAIN, self._begin)
+            return
+        self._busy_since = None
+        jobs = list(self._waiting)
+        self._waiting.clear()
+        self._done(jobs, error)
+
+    def _one(self, waiting: Waiting) -> None:
+        db = self._db
         db.execute("SAVEPOINT job")
         try:
-            result = job(db)
-        except Exception as error:
+            waiting.result = waiting.job(db)
+        except Exception as error:  # it is the caller's to see
             if not db.in_transaction:  # the engine gave up the whole transaction
                 raise
             db.execute("ROLLBACK TO job")
-            db.execute("RELEASE job")
-            return future, None, unavailable(error) if isinstance(error, sqlite3.Error) else error
+            waiting.failure = unavailable(error) if isinstance(error, sqlite3.Error) else error
         db.execute("RELEASE job")
-        return future, result, None
+
+    def _commit(self) -> None:
+        """The thread: commits, and says so."""
+        while (jobs := self._commits.get()) is not None:
+            failed: sqlite3.Error | None = None
+            try:
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                failed = error
+            self._loop.call_soon_threadsafe(self._done, jobs, failed)
+
+    def _done(self, jobs: list[Waiting], failed: sqlite3.Error | None) -> None:
+        if failed is not None and self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+        for waiting in jobs:
+            failure = unavailable(failed) if failed is not None else waiting.failure
+            if waiting.future.done():
+                continue
+            if failure is not None:
+                waiting.future.set_exception(failure)
+            else:
+                waiting.future.set_result(waiting.result)
+        if self._waiting:
+            self._begin()
+        else:
+            self._idle.set()
 
 
 def unavailable(error: sqlite3.Error) -> StoreUnavailable:
     failure = StoreUnavailable()
     failure.__cause__ = error
     return failure
-
-
-def resolve(answers: list[Answer]) -> None:
-    for future, result, error in answers:
-        if future.done():
-            continue
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)

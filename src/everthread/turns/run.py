@@ -178,7 +178,7 @@ class Turns:
         envelope, session, given = turn.envelope, plan.session, plan.reconciled.input
         context = plan.assembled.context
         outcome = folding.outcome(Usage(context.prompt_tokens, self._counter.count(folding.text)))
-        said = (*given, outcome.choices[0].message())
+        answer = outcome.choices[0].message()
         goes_on = given[0].answers is not None and plan.past and plan.past[-1].turn
         return Step(
             id=name,
@@ -190,8 +190,8 @@ class Turns:
             context=context,
             said_at=envelope.said_at or now,
             stored_at=now,
-            tokens=weigh(said, self._counter),
-            rolling=reconcile.rolled(session.rolling, said),
+            tokens=plan.assembled.message + weigh((answer,), self._counter),
+            rolling=reconcile.rolled(session.rolling, (*given, answer)),
             message_id=envelope.message_id,
             parent_message_id=envelope.parent_message_id,
         )
