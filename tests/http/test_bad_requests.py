@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import socket
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -509,6 +510,8 @@ def wire(name: str, *lines: bytes, body: bytes = b"", **more: Any) -> Case:
 POST = b"POST /v1/chat/completions HTTP/1.1"
 WITH = (b"Host: 127.0.0.1", b"Authorization: Bearer " + KEY.encode(), b"Content-Type: application/json")
 
+SMUGGLED = b"GET /version HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
 BROKEN = [
     wire("a request line of nonsense", b"HELO there", b"Host: 127.0.0.1"),
     wire("an empty method", b" / HTTP/1.1", b"Host: 127.0.0.1"),
@@ -639,6 +642,21 @@ def test_an_offer_to_upgrade_is_ignored_and_the_request_answered(
         ]
     )
     assert exchange(client.url, sent).status == 200, "curl --http2 and Java's client send this by default"
+
+
+def test_the_body_of_a_request_that_offers_to_upgrade_is_not_taken_for_another_request(
+    client: Client, upstream: Upstream
+) -> None:
+    address = urlsplit(client.url)
+    head = (*WITH, b"Connection: Upgrade", b"Upgrade: h2c", b"Content-Length: %d" % len(SMUGGLED))
+    with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
+        connection.sendall(b"\r\n".join([b"POST /health HTTP/1.1", *head, b"", b""]))
+        time.sleep(0.1)
+        connection.sendall(SMUGGLED)
+        time.sleep(0.1)
+        connection.shutdown(socket.SHUT_WR)
+        answered = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answered.count(b"HTTP/1.1 ") == 1, "one request, one response"
 
 
 @pytest.mark.parametrize(

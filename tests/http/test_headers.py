@@ -115,7 +115,8 @@ def test_a_blank_header_is_absent(client: Client, stream: bool, blank: str) -> N
 
 
 @pytest.mark.parametrize(
-    "session", ["x", "x" * 256, "repo:acme/backend", "support:4711", "agent:main:webui:dm:user-42", "a b ~!\"'{}%00\\"]
+    "session",
+    ["h", "h" * 256, "repo:acme/headers", "support:4712", "agent:main:webui:dm:user-43", "a b ~!\"'{}%00\\"],
 )
 def test_any_printable_name_is_a_session_id(client: Client, upstream: Upstream, session: str) -> None:
     for _ in range(2):

@@ -130,6 +130,13 @@ FAULTS = [
     Fault("a line that never ends", never_ends_its_line, 502, "upstream_malformed"),
     Fault("usage of wrong types", streams(BEGUN, {"usage": "lots"}), 502, "upstream_malformed", begun=True),
     Fault(
+        "usage beyond all numbers",
+        streams(BEGUN, chunk({}, "stop"), {"usage": {"prompt_tokens": 2**70, "completion_tokens": 1}}, "[DONE]"),
+        502,
+        "upstream_malformed",
+        begun=True,
+    ),
+    Fault(
         "usage in bad UTF-8",
         streams(BEGUN, chunk({}, "stop"), b'data: {"choices":[],"usage":{"x":"\xff"}}\n\n', "[DONE]"),
         502,

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import logging
 import os
 import secrets
 import shlex
 import sys
-import threading
-from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager, redirect_stdout
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
-import uvloop
 
-from everthread import __version__, settings, wiring
+from everthread import __version__, settings
 from everthread.cli import Subparsers, terminal
-from everthread.cli.serve import fetch_weights
+from everthread.cli.inside import in_process
+from everthread.cli.remote import Address, Ended, Text, Thought, Topic, Word, ask
 from everthread.cli.terminal import Keyboard, Screen
 from everthread.core import ids
 from everthread.core.ids import SessionId, SessionKey
-from everthread.errors import Failure, Malformed, Refused, StoreInUse, Unauthenticated, Unavailable
-from everthread.http.app import App
-from everthread.http.chat import PATH
-from everthread.http.server import DRAIN, Server, bind, configured
+from everthread.errors import Failure, Malformed, Unauthenticated
 
 log = logging.getLogger("everthread.cli.chat")
 
@@ -55,9 +48,6 @@ examples:
 Ctrl-C while an answer comes stops listening to it; the server finishes the turn and keeps it.
 A server inside this process writes its log to chat.log in EVERTHREAD_HOME.
 """
-CONNECT = 10.0  # seconds
-SILENCE = 120.0  # seconds without a byte; the server sends a comment every 15
-KNOCK = 2.0  # seconds for a server on this machine to say that it is there
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # where a server that listens everywhere is reached
 
 
@@ -128,14 +118,6 @@ def colourful() -> bool:
 
 
 # --- the conversation ---
-
-
-class Topic(msgspec.Struct, frozen=True, kw_only=True):
-    """The session in force, its memory scope, and who should answer."""
-
-    session_id: SessionId
-    session_key: SessionKey | None = None
-    model: str | None = None
 
 
 def topic_of(args: argparse.Namespace) -> Topic:
@@ -259,158 +241,7 @@ class Talk:
         )
 
 
-# --- one turn over HTTP ---
-
-
-class Text(msgspec.Struct, frozen=True):
-    text: str
-
-
-class Thought(msgspec.Struct, frozen=True):
-    text: str
-
-
-class Ended(msgspec.Struct, frozen=True):
-    reason: str
-    session_id: SessionId | None  # the effective one; None: the server does not say
-    model: str | None
-
-
-Word = Text | Thought | Ended
-
-
-class Delta(msgspec.Struct, frozen=True):
-    content: str | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-
-
-class Choice(msgspec.Struct, frozen=True):
-    delta: Delta
-    finish_reason: str | None = None
-
-
-class Hermes(msgspec.Struct, frozen=True):
-    session_id: SessionId | None = None
-    model: str | None = None
-
-
-class Fault(msgspec.Struct, frozen=True):
-    message: str
-
-
-class Chunk(msgspec.Struct, frozen=True):
-    choices: tuple[Choice, ...] = ()
-    hermes: Hermes = Hermes()
-    error: Fault | None = None
-
-
-def ask(server: Address, text: str, topic: Topic) -> Generator[Word, None, None]:
-    """Says a message and yields the answer as it comes; a Failure says why there is none, or no more of it."""
-    body: dict[str, object] = {"messages": [{"role": "user", "content": text}], "stream": True}
-    if topic.model:
-        body["model"] = topic.model
-    headers = {"Content-Type": "application/json", "X-Hermes-Session-Id": topic.session_id}
-    if topic.session_key:
-        headers["X-Hermes-Session-Key"] = topic.session_key
-    content = json.dumps(body, ensure_ascii=False).encode(errors="replace")
-    with server.answering("POST", PATH, body=content, headers=headers.items()) as response:
-        if response.status != 200:
-            raise refused(response)
-        for data in events(response):
-            yield from words(decoded(data))
-
-
-def events(response: HTTPResponse) -> Iterator[bytes]:
-    """The data of each server-sent event up to [DONE]; comments are left out."""
-    for line in response:
-        data = line[5:].strip() if line.startswith(b"data:") else b""
-        if data == b"[DONE]":
-            return
-        if data:
-            yield data
-    raise Unavailable("The connection was lost before the answer was complete.")
-
-
-def decoded(data: bytes) -> Chunk:
-    try:
-        return msgspec.json.decode(data, type=Chunk)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unavailable("The server sent something that is not a chat completion.") from error
-
-
-def words(chunk: Chunk) -> Iterator[Word]:
-    if chunk.error is not None:
-        raise Refused(terminal.one_line(chunk.error.message))
-    for choice in chunk.choices:
-        if choice.delta.reasoning_content:
-            yield Thought(choice.delta.reasoning_content)
-        if said := choice.delta.content or choice.delta.refusal:
-            yield Text(said)
-        if choice.finish_reason:
-            yield Ended(choice.finish_reason, chunk.hermes.session_id, chunk.hermes.model)
-
-
-def refused(response: HTTPResponse) -> Refused:
-    """What the server says when it does not answer."""
-    try:
-        fault = msgspec.json.decode(response.read(), type=Chunk).error
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        fault = None
-    said = terminal.one_line(fault.message) if fault else f"The server answered with status {response.status}."
-    if response.status == 401:
-        return Unauthenticated(f"{said} Say which key to use with --key or EVERTHREAD_API_KEY.")
-    return Refused(said)
-
-
 # --- who answers ---
-
-
-class Address(msgspec.Struct, frozen=True):
-    """Where a server is, the key to it, and what to say of it."""
-
-    url: str
-    key: str
-    about: str
-
-    def __post_init__(self) -> None:
-        ids.printable(self.key, what="The API key", longest=4096)
-
-    @contextmanager
-    def answering(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: bytes | None = None,
-        headers: Iterable[tuple[str, str]] = (),
-        silence: float = SILENCE,
-    ) -> Iterator[HTTPResponse]:
-        """The response to a request; Unavailable when the line does not hold."""
-        where = urlsplit(self.url)
-        kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
-        with closing(kind(where.hostname or "", where.port, timeout=min(CONNECT, silence))) as line:
-            try:
-                line.connect()
-                line.sock.settimeout(silence)
-                line.request(method, where.path + path, body, {"Authorization": f"Bearer {self.key}", **dict(headers)})
-                yield line.getresponse()
-            except (OSError, HTTPException) as error:
-                raise Unavailable(f"{self.url} does not answer: {terminal.one_line(str(error))}") from error
-
-    def check(self) -> None:
-        """A Failure if it cannot be reached, or does not know the key."""
-        with self.answering("GET", "/v1/capabilities") as response:
-            if response.status == 401:
-                raise refused(response)
-
-    def is_alive(self) -> bool:
-        """Whether it is there, and is one of ours."""
-        try:
-            with self.answering("GET", "/health", silence=KNOCK) as response:
-                return response.status == 200 and b'"version"' in response.read(4096)
-        except Unavailable:
-            return False
 
 
 @contextmanager
@@ -455,85 +286,3 @@ def key_of(args: argparse.Namespace, chosen: settings.Settings) -> str:
                 f"Say which API key to use, with --key or EVERTHREAD_API_KEY: there is none in {chosen.key_file}."
             ) from error
     return key
-
-
-# --- a server in this process ---
-
-
-@contextmanager
-def in_process(chosen: settings.Settings) -> Iterator[Address]:
-    """A server in a thread of its own, on a free port that only this machine can reach."""
-    if chosen.upstream_url is None:
-        with redirect_stdout(sys.stderr):
-            fetch_weights(chosen)
-    log_to_file(chosen)
-    inside = Inside(msgspec.structs.replace(chosen, host="127.0.0.1", port=0))
-    try:
-        yield inside.address()
-    except StoreInUse as failure:
-        raise StoreInUse(
-            f"{failure.message} Or talk to it: everthread chat --url http://HOST:PORT"
-            " (it printed its address when it started; in another `everthread chat`, /session shows it)."
-        ) from failure
-    finally:
-        inside.stop()
-
-
-def log_to_file(chosen: settings.Settings) -> None:
-    """What the server logs does not belong between the lines of a conversation."""
-    chosen.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = logging.FileHandler(chosen.home / "chat.log", mode="w", delay=True)
-    logging.basicConfig(
-        level=chosen.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[file]
-    )
-
-
-class Inside:
-    """Serves from the moment it is made until it is stopped."""
-
-    def __init__(self, chosen: settings.Settings) -> None:
-        self._settings = chosen
-        self._listening = bind(chosen.host, chosen.port)
-        self._port = int(self._listening.getsockname()[1])
-        self._running: wiring.Running | None = None
-        self._server: Server | None = None
-        self._known = threading.Event()  # that it serves, or that it does not
-        thread = ThreadPoolExecutor(1, thread_name_prefix="everthread")
-        self._served = thread.submit(uvloop.run, self._serve())
-        self._served.add_done_callback(self._ended)
-        thread.shutdown(wait=False)
-
-    async def _serve(self) -> None:
-        with closing(self._listening):
-            async with wiring.running(self._settings) as running:
-                self._running = running
-                self._server = Server(configured(App(running.site)), self._known.set)
-                await self._server.serve(sockets=[self._listening])
-
-    def address(self) -> Address:
-        """Where it listens; the Failure, if it does not start."""
-        self._known.wait()
-        if self._running is None or self._served.done():
-            self._served.result()
-            raise Unavailable("The server in this process ended before it began; chat.log may say why.")
-        url = f"http://{self._settings.host}:{self._port}"
-        return Address(url, self._running.key, f"{self._running.about}, in this process")
-
-    def stop(self) -> None:
-        """Lets a turn that runs finish, unless one more Ctrl-C says that it must not."""
-        self._known.wait()
-        if self._server is None:
-            return
-        self._server.should_exit = True
-        try:
-            if wait([self._served], timeout=1).not_done:
-                print(f"Finishing the last answer, {DRAIN} s at most; Ctrl-C gives it up.", file=sys.stderr)
-            wait([self._served])
-        except KeyboardInterrupt:
-            self._server.force_exit = True
-            raise
-
-    def _ended(self, served: Future[None]) -> None:
-        self._known.set()
-        if self._running is not None and (error := served.exception()) is not None:
-            log.error("the server in this process failed", exc_info=error)
