@@ -239,6 +239,10 @@ class UpstreamFailed(UpstreamFailure):
 
     code = "upstream_failed"
 
+    def __init__(self, message: str | None = None, *, retry_after: float | None = None, final: bool = False) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.final = final  # asking again would bring the same
+
 
 class UpstreamTimeout(UpstreamFailure):
     """The model's server did not answer in time."""

@@ -27,6 +27,7 @@ from everthread.errors import (
 from everthread.storage.sqlite import SqliteStore
 
 A, B = Tenant("a"), Tenant("b")
+ME = StepId("me")
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 number = count(1)
 
@@ -213,7 +214,7 @@ async def test_a_claim_is_held_by_one_at_a_time_in_the_order_of_asking(store: St
 
     async def turn(which: int) -> None:
         nonlocal inside
-        async with store.claim(A, SessionId("busy")) as claim:
+        async with store.claim(A, SessionId("busy"), by=ME) as claim:
             inside += 1
             assert inside == 1
             await asyncio.sleep(0.001)
@@ -229,24 +230,29 @@ async def test_a_claim_is_held_by_one_at_a_time_in_the_order_of_asking(store: St
 
 
 async def test_a_claim_of_another_session_or_tenant_does_not_wait(store: Store) -> None:
-    async with store.claim(A, SessionId("x")), store.claim(A, SessionId("y")), store.claim(B, SessionId("x")):
+    async with (
+        store.claim(A, SessionId("x"), by=ME),
+        store.claim(A, SessionId("y"), by=ME),
+        store.claim(B, SessionId("x"), by=ME),
+    ):
         pass
 
 
 async def test_who_does_not_want_to_wait_is_told_at_once(store: Store) -> None:
-    async with store.claim(A, SessionId("x")):
+    async with store.claim(A, SessionId("x"), by=ME):
         with pytest.raises(SessionBusy) as busy:
-            async with store.claim(A, SessionId("x"), on_busy="reject"):
+            async with store.claim(A, SessionId("x"), by=ME, on_busy="reject"):
                 pass
     assert busy.value.final
+    assert busy.value.run == "run_me", "it says who holds the session"
 
 
 async def test_a_wait_is_bounded_in_time_and_in_number(store: Store) -> None:
     async def wait() -> None:
-        async with store.claim(A, SessionId("x")):
+        async with store.claim(A, SessionId("x"), by=ME):
             pass
 
-    async with store.claim(A, SessionId("x")):
+    async with store.claim(A, SessionId("x"), by=ME):
         waiting = [asyncio.create_task(wait()) for _ in range(64)]
         await asyncio.sleep(0.01)
         with pytest.raises(SessionBusy, match="64"):
@@ -259,10 +265,10 @@ async def test_who_leaves_the_line_does_not_block_it(store: Store) -> None:
     entered = asyncio.Event()
 
     async def wait() -> None:
-        async with store.claim(A, SessionId("x")):
+        async with store.claim(A, SessionId("x"), by=ME):
             entered.set()
 
-    async with store.claim(A, SessionId("x")):
+    async with store.claim(A, SessionId("x"), by=ME):
         leaver, stayer = asyncio.create_task(wait()), asyncio.create_task(wait())
         await asyncio.sleep(0.01)
         leaver.cancel()
@@ -273,9 +279,9 @@ async def test_who_leaves_the_line_does_not_block_it(store: Store) -> None:
 
 async def test_a_claim_is_released_when_its_turn_fails(store: Store) -> None:
     with pytest.raises(RuntimeError):
-        async with store.claim(A, SessionId("x")):
+        async with store.claim(A, SessionId("x"), by=ME):
             raise RuntimeError
-    async with store.claim(A, SessionId("x"), on_busy="reject"):
+    async with store.claim(A, SessionId("x"), by=ME, on_busy="reject"):
         pass
 
 

@@ -60,6 +60,7 @@ def weigh(messages: tuple[Message, ...], counter: TokenCounter) -> int:
     return sum(
         PER_MESSAGE
         + counter.count(message.raw.decode() if message.calls else message.text)
+        + (counter.count(message.name) if message.name else 0)
         + PER_IMAGE * message.images
         for message in messages
     )

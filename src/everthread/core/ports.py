@@ -156,9 +156,9 @@ class Store(Protocol):
         ...
 
     def claim(
-        self, tenant: Tenant, session_id: SessionId, *, on_busy: OnBusy = "queue"
+        self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue"
     ) -> AbstractAsyncContextManager[Claim]:
-        """The session, ours until released: one turn at a time, first come, first served.
+        """The session, ours until released: one turn at a time, first come, first served. `by` names the turn.
 
         Raises SessionBusy when the line is too long, the wait too long, or waiting was not wanted."""
         ...

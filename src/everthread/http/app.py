@@ -96,11 +96,11 @@ class App:
     async def _route(self, scope: Scope, receive: Receive, send: Send, reply: Reply) -> None:
         site = self._site
         headers = Headers(scope["headers"])
+        crossing = auth.cross_origin(headers, site.gate)
+        reply.headers.extend(crossing)
         if (sent := headers.get(b"x-request-id")) is not None:
             reply.headers[0] = (b"x-request-id", printable(sent, what="X-Request-Id").encode())
         auth.check_host(headers, site.gate)
-        crossing = auth.cross_origin(headers, site.gate)
-        reply.headers.extend(crossing)
         path, method = scope["path"], scope["method"]
         if crossing and method == "OPTIONS" and headers.get(b"access-control-request-method"):
             await reply.start(204, auth.preflight(headers))

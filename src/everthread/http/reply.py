@@ -73,8 +73,11 @@ def error_headers(failure: Failure) -> Headers:
         headers.append((b"allow", failure.allow.encode()))
     if isinstance(failure, errors.Unauthenticated):
         headers.append((b"www-authenticate", b"Bearer"))
-    if isinstance(failure, SessionBusy) and failure.final:
-        headers.append((b"x-should-retry", b"false"))
+    if isinstance(failure, SessionBusy):
+        if failure.final:
+            headers.append((b"x-should-retry", b"false"))
+        if failure.run is not None:
+            headers.append((b"x-hermes-run-id", failure.run.encode()))
     return headers
 
 

@@ -116,7 +116,7 @@ def replay(headers: Headers, *, method: str, path: str, body: bytes, envelope: E
     key = headers.name(b"idempotency-key")
     if key is None:
         return None
-    canonical = msgspec.json.encode(json.value(body, Any, "body"), order="sorted")
+    canonical = msgspec.json.encode(json.value(body, json.ANYTHING, "body"), order="sorted")
     digest = hashlib.sha256()
     for part in (method, path, envelope.session_id or "", envelope.session_key or ""):
         digest.update(part.encode() + b"\0")
@@ -166,6 +166,8 @@ def unpacked(body: bytes, encoding: str) -> bytes:
         raise too_large()
     if not inflate.eof:
         raise Malformed(f"The {encoding} body is cut short.")
+    if inflate.unused_data:
+        raise Malformed(f"Something follows the {encoding} body.")
     return plain
 
 

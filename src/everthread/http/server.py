@@ -7,26 +7,71 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
+import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from everthread.errors import Malformed, Unavailable
 from everthread.http.app import App
 from everthread.http.reply import error_body
 
+LONGEST_HEAD = 128 * 1024
 DRAIN = 30  # seconds that running turns get after SIGTERM
 
 
 class Protocol(HttpToolsProtocol):
-    """Answers what is not HTTP with the same error object as everything else."""
+    """Answers what is not HTTP with the same error object as everything else; bounds the head of a request."""
+
+    _head = 0  # bytes of the head that is being read
+    _in_head = True
+
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        if self._in_head:
+            self._head += len(data)
+            within = data[: max(0, LONGEST_HEAD - self._head + len(data))]
+            if self._head > LONGEST_HEAD and b"\r\n\r\n" not in within:
+                self.send_400_response(f"The head of the request is longer than {LONGEST_HEAD // 1024} kB.")
+                return
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            self._without_upgrade(data[offer.args[0] :])
+        except httptools.HttpParserError:
+            self.send_400_response("This is not a valid HTTP request.")
+
+    def _without_upgrade(self, rest: bytes) -> None:
+        """After an offer to upgrade the parser reads no body, so the request is read again without the offer."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self.send_400_response("CONNECT is not served.")
+            return
+        head = [b"%s %s HTTP/1.1" % (method, self.url)]
+        head += [b"%s: %s" % pair for pair in self.headers if pair[0] not in {b"upgrade", b"connection"}]
+        self.parser = httptools.HttpRequestParser(self)
+        self._in_head, self._head = True, 0
+        self.data_received(b"\r\n".join(head) + b"\r\n\r\n" + rest)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_head, self._head = True, 0
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        body = error_body(Malformed("This is not a valid HTTP request."))
-        self.transport.write(
-            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
-            b"connection: close\r\n\r\n%s" % (len(body), body)
-        )
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
+        if cycle is None or cycle.response_complete or not cycle.response_started:
+            body = error_body(Malformed(msg))
+            self.transport.write(
+                b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
+                b"connection: close\r\n\r\n%s" % (len(body), body)
+            )
         self.transport.close()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
+from typing import Annotated
 
 import msgspec
 
@@ -25,12 +27,14 @@ NULL = msgspec.Raw(b"null")  # Raw has no place in a union with None
 class Reading:
     """Turns a stream's bytes into events, and knows whether the answer is whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, secret: str | None = None) -> None:
+        self._secret = secret  # our key, which no error may repeat
         self.done = False  # [DONE] was seen
         self._rest = b""
         self._opened = False
         self._begun: set[int] = set()
         self._ended: set[int] = set()
+        self._called: set[tuple[int, int]] = set()
         self._decode = msgspec.json.Decoder(ChunkIn).decode
 
     @property
@@ -54,12 +58,13 @@ class Reading:
 
     def _events(self, payload: bytes) -> list[ModelEvent]:
         try:
+            if not payload.isascii():
+                payload.decode()  # what is skipped is not looked at otherwise
             chunk = self._decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise UpstreamMalformed from error
         if chunk.error is not None:
-            said = chunk.error.message if isinstance(chunk.error, ErrorBody) else chunk.error
-            raise UpstreamFailed(f"The model's server failed while answering: {said or 'no reason given'}"[:500])
+            raise self._failure(chunk.error)
         events: list[ModelEvent] = []
         if not self._opened:
             self._opened = True
@@ -69,12 +74,28 @@ class Reading:
             choice.say(events)
             if len(events) > said_so_far:
                 self._begun.add(choice.index)
+                if choice.delta is not None and choice.delta.tool_calls:
+                    self._name_calls(events)
             if choice.finish_reason:
                 self._ended.add(choice.index)
                 events.append(ChoiceEnded(choice.finish_reason, choice.index))
         if chunk.usage != NULL:
             events.append(usage(bytes(chunk.usage)))
         return events
+
+    def _name_calls(self, events: list[ModelEvent]) -> None:
+        """A call that came without an id is given one: its result must be able to name it."""
+        for place, event in enumerate(events):
+            if isinstance(event, ToolCallDelta) and (event.choice, event.index) not in self._called:
+                self._called.add((event.choice, event.index))
+                if not event.id:
+                    events[place] = msgspec.structs.replace(event, id=f"call_{secrets.token_hex(12)}")
+
+    def _failure(self, error: ErrorBody | str) -> UpstreamFailed:
+        said = (error.message if isinstance(error, ErrorBody) else error) or "no reason given"
+        if self._secret:
+            said = said.replace(self._secret, "[key]")
+        return UpstreamFailed(f"The model's server failed while answering: {said}"[:500])
 
     def close(self) -> None:
         """The stream is over: is the answer whole?"""
@@ -132,12 +153,20 @@ class ChoiceIn(msgspec.Struct):
         if delta is None:
             return
         if delta.content:
-            events.append(TextDelta(delta.content, number, None if self.logprobs == NULL else bytes(self.logprobs)))
+            events.append(TextDelta(delta.content, number, self._logprobs()))
         if reasoning := delta.reasoning_content or delta.reasoning:
             events.append(ReasoningDelta(reasoning, number))
         if delta.refusal:
             events.append(RefusalDelta(delta.refusal, number))
         events.extend(call.event(number) for call in delta.tool_calls or ())
+
+    def _logprobs(self) -> bytes | None:
+        if self.logprobs == NULL:
+            return None
+        raw = bytes(self.logprobs)
+        if not raw.startswith(b"{"):
+            raise UpstreamMalformed
+        return raw
 
 
 class ErrorBody(msgspec.Struct):
@@ -156,11 +185,14 @@ class ChunkIn(msgspec.Struct):
     error: ErrorBody | str | None = None
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
 class DetailsIn(msgspec.Struct):
-    cached_tokens: int | None = None
+    cached_tokens: Count | None = None
 
 
 class UsageIn(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
     prompt_tokens_details: DetailsIn | None = None

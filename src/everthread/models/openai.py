@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator
 
-import aiohttp
 import msgspec
 
 from everthread.core.messages import array
@@ -21,127 +21,76 @@ from everthread.errors import (
     UpstreamRateLimited,
     UpstreamTimeout,
     UpstreamUnauthorized,
-    UpstreamUnreachable,
 )
 from everthread.models.chunks import ErrorBody, ErrorIn, Reading
+from everthread.models.http import Answer, Origin, Timeouts
+
+__all__ = ["OpenAI", "Timeouts"]
 
 LONGEST_ERROR = 64 * 1024
-
-
-class Timeouts(msgspec.Struct, frozen=True):
-    """Seconds."""
-
-    connect: float = 5
-    first_byte: float = 60
-    silence: float = 60
+LONGEST_LIST = 4 * 1024 * 1024
+LISTING_TAKES = 10.0  # seconds at most
 
 
 class OpenAI:
     """Asks an upstream by its URL, which ends in `/v1`."""
 
     def __init__(self, url: str, key: str | None = None, *, timeouts: Timeouts = Timeouts()) -> None:  # noqa: B008
-        self._url = url.rstrip("/")
+        self._origin = Origin(url, key, timeouts)
         self._key = key
-        self._timeouts = timeouts
-        self._http: aiohttp.ClientSession | None = None
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
-        async with await self._post(prompt) as response:
-            if response.status != 200:
-                raise self._failure(response, await self._error_text(response))
-            reading = Reading()
+        async with await self._origin.post("/chat/completions", body(prompt)) as answer:
+            if answer.status != 200:
+                raise self._failure(answer, await answer.text(longest=LONGEST_ERROR))
+            reading = Reading(secret=self._key)
             try:
-                while not reading.done:
-                    async with asyncio.timeout(self._timeouts.silence):
-                        data = await response.content.readany()
-                    if not data:
-                        break
+                while not reading.done and (data := await answer.read()):
                     for event in reading.feed(data):
                         yield event
-            except TimeoutError as error:
-                raise UpstreamTimeout("The model's server fell silent in the middle of its answer.") from error
-            except aiohttp.ClientError as error:
+            except UpstreamDisconnected:
                 if not reading.complete:
-                    raise UpstreamDisconnected from error
+                    raise
+            answer.over = True
             reading.close()
-
-    async def _post(self, prompt: Prompt) -> aiohttp.ClientResponse:
-        try:
-            async with asyncio.timeout(self._timeouts.first_byte):
-                return await self._session().post(f"{self._url}/chat/completions", data=body(prompt))
-        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as error:
-            raise UpstreamUnreachable from error
-        except TimeoutError as error:
-            raise UpstreamTimeout from error
-        except aiohttp.ServerDisconnectedError as error:
-            raise UpstreamUnreachable("The model's server closed the connection without an answer.") from error
-        except aiohttp.ClientError as error:
-            raise UpstreamUnreachable from error
 
     async def cards(self) -> tuple[ModelCard, ...]:
         try:
-            async with asyncio.timeout(10), self._session().get(f"{self._url}/models") as response:
-                text = await self._error_text(response)
-                if response.status != 200:
-                    raise self._failure(response, text)
-                return tuple(
-                    ModelCard(m.id, m.owned_by or "upstream", m.created or 0, m.length())
-                    for m in msgspec.json.decode(text, type=ModelList).data
-                )
+            async with asyncio.timeout(LISTING_TAKES), await self._origin.get("/models") as answer:
+                text = await answer.text(longest=LONGEST_LIST)
+                if answer.status != 200:
+                    raise self._failure(answer, text)
         except TimeoutError as error:
             raise UpstreamTimeout from error
-        except aiohttp.ClientError as error:
-            raise UpstreamUnreachable from error
+        try:
+            listed = msgspec.json.decode(text, type=ModelList).data
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UpstreamMalformed("The model's server sent a list of models that cannot be read.") from error
+        return tuple(ModelCard(m.id, m.owned_by or "upstream", m.created or 0, m.length()) for m in listed)
 
     async def close(self) -> None:
-        if self._http is not None:
-            await self._http.close()
-            self._http = None
+        await self._origin.close()
 
-    def _session(self) -> aiohttp.ClientSession:
-        if self._http is None:
-            headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-            if self._key:
-                headers["Authorization"] = f"Bearer {self._key}"
-            self._http = aiohttp.ClientSession(
-                headers=headers,
-                connector=aiohttp.TCPConnector(limit=4096, keepalive_timeout=30),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                read_bufsize=256 * 1024,
-            )
-        return self._http
-
-    async def _error_text(self, response: aiohttp.ClientResponse) -> bytes:
-        """The start of a short body; a list of models or an error."""
-        pieces, size = [], 0
-        try:
-            async for piece in response.content.iter_any():
-                pieces.append(piece)
-                size += len(piece)
-                if size > 64 * LONGEST_ERROR:
-                    break
-        except aiohttp.ClientError as error:
-            raise UpstreamDisconnected from error
-        return b"".join(pieces)
-
-    def _failure(self, response: aiohttp.ClientResponse, text: bytes) -> Failure:
+    def _failure(self, answer: Answer, text: bytes) -> Failure:
         said = self._said(text)
-        match response.status:
+        match answer.status:
             case 401 | 403:
                 return UpstreamUnauthorized()
             case 404:
-                return ModelNotFound(said, param="model") if said else UpstreamFailed(f"{self._url} answered 404.")
+                if said:
+                    return ModelNotFound(said, param="model")
+                return UpstreamFailed(
+                    "The model's server has no such endpoint; check EVERTHREAD_UPSTREAM_URL.", final=True
+                )
             case 429:
-                return UpstreamRateLimited(said, retry_after=seconds(response.headers.get("Retry-After")))
+                return UpstreamRateLimited(said, retry_after=seconds(answer.headers.get(b"retry-after")))
             case status if 400 <= status < 500 and status != 408:
                 return RejectedUpstream(said)
             case status:
                 return UpstreamFailed(
                     f"The model's server answered {status}{f': {said}' if said else '.'}",
-                    retry_after=seconds(response.headers.get("Retry-After")),
+                    retry_after=seconds(answer.headers.get(b"retry-after")),
+                    final=status < 500 and status != 408,
                 )
 
     def _said(self, text: bytes) -> str | None:
@@ -170,12 +119,13 @@ def body(prompt: Prompt) -> bytes:
     return b"{" + b",".join(fields) + b"}"
 
 
-def seconds(header: str | None) -> float | None:
+def seconds(header: bytes | None) -> float | None:
     """Retry-After in seconds; its date form is rare among model servers and is left out."""
     try:
-        return max(0.0, float(header)) if header else None
+        wait = float(header) if header else math.nan
     except ValueError:
         return None
+    return max(0.0, wait) if math.isfinite(wait) else None
 
 
 class ModelIn(msgspec.Struct):

@@ -55,21 +55,23 @@ class Pool:
     async def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         name = await self._upstream_name(prompt.model)
         tries = [name] * (1 + RETRIES) + [other for other in self._fallbacks if other != name]
-        for number, candidate in enumerate(tries):
+        while True:
             begun = False
             try:
-                async with aclosing(self._model.stream(msgspec.structs.replace(prompt, model=candidate))) as events:
+                async with aclosing(self._model.stream(msgspec.structs.replace(prompt, model=tries[0]))) as events:
                     async for event in events:
                         begun = True
                         yield event
                 return
             except WORTH_A_RETRY as failure:
-                last = number + 1 == len(tries)
-                pause = self._before_next(failure, number)
-                if begun or last or pause is None:
+                pause = self._before_next(failure, number=1 + RETRIES - tries.count(name))
+                left = tries[1:] if pause is not None else [other for other in tries[1:] if other != tries[0]]
+                if begun or not left or (isinstance(failure, UpstreamFailed) and failure.final):
                     raise
-                log.warning("upstream model %s: %s; trying again in %.1f s", candidate, failure.code, pause)
-            await self._pause(pause)
+                log.warning("upstream model %s: %s; now %s", tries[0], failure.code, left[0])
+            if left[0] == tries[0]:
+                await self._pause(pause or 0.0)
+            tries = left
 
     def _before_next(self, failure: UpstreamFailure, number: int) -> float | None:
         """How long to wait before the next try; None when it asks for longer than anyone should wait."""

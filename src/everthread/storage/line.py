@@ -7,6 +7,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
+import msgspec
+
+from everthread.core.ids import StepId, run_id
 from everthread.core.turn import OnBusy
 from everthread.errors import SessionBusy
 
@@ -14,49 +17,57 @@ LONGEST_LINE = 64
 LONGEST_WAIT = 60.0  # seconds
 
 
+class Line(msgspec.Struct, eq=False):
+    """A session that is held, and who waits for it."""
+
+    holder: StepId
+    waiting: deque[tuple[StepId, asyncio.Future[None]]]
+
+
 class Lines:
     """Held by one process; several processes need leases in their database instead."""
 
     def __init__(self, *, longest_wait: float = LONGEST_WAIT) -> None:
-        self._lines: dict[Hashable, deque[asyncio.Future[None]]] = {}
+        self._lines: dict[Hashable, Line] = {}
         self._longest_wait = longest_wait
 
     @asynccontextmanager
-    async def hold(self, name: Hashable, on_busy: OnBusy) -> AsyncIterator[bool]:
+    async def hold(self, name: Hashable, by: StepId, on_busy: OnBusy) -> AsyncIterator[bool]:
         """Ours until the block ends. Yields whether we had to wait for it."""
         line = self._lines.get(name)
         if line is None:
-            self._lines[name] = deque()
+            self._lines[name] = Line(by, deque())
         else:
-            await self._wait(name, line, on_busy)
+            await self._wait(name, line, by, on_busy)
         try:
             yield line is not None
         finally:
             self._release(name)
 
-    async def _wait(self, name: Hashable, line: deque[asyncio.Future[None]], on_busy: OnBusy) -> None:
+    async def _wait(self, name: Hashable, line: Line, by: StepId, on_busy: OnBusy) -> None:
         if on_busy == "reject":
-            raise SessionBusy(final=True)
-        if len(line) >= LONGEST_LINE:
-            raise SessionBusy(f"{LONGEST_LINE} turns of this session are waiting already.")
+            raise SessionBusy(final=True, run=run_id(line.holder))
+        if len(line.waiting) >= LONGEST_LINE:
+            raise SessionBusy(f"{LONGEST_LINE} turns of this session are waiting already.", run=run_id(line.holder))
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        line.append(turn)
+        line.waiting.append((by, turn))
         try:
             async with asyncio.timeout(self._longest_wait):
                 await turn
         except BaseException as reason:
             if turn.done() and not turn.cancelled():
                 self._release(name)  # it became ours in the very moment we left
-            elif turn in line:
-                line.remove(turn)
+            elif (by, turn) in line.waiting:
+                line.waiting.remove((by, turn))
             if isinstance(reason, TimeoutError):
-                raise SessionBusy(f"The session stayed busy for {self._longest_wait:.0f} s.") from reason
+                busy = f"The session stayed busy for {self._longest_wait:.0f} s."
+                raise SessionBusy(busy, run=run_id(line.holder)) from reason
             raise
 
     def _release(self, name: Hashable) -> None:
         line = self._lines[name]
-        while line:
-            turn = line.popleft()
+        while line.waiting:
+            line.holder, turn = line.waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return

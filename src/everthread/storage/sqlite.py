@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from everthread.core.ids import KeyId, ScopeId, SessionId, Tenant
+from everthread.core.ids import KeyId, ScopeId, SessionId, StepId, Tenant
 from everthread.core.key import ApiKey
 from everthread.core.ports import Claim, Commit, Hit, Past, Problem, Recorded, Reserved
 from everthread.core.session import Session
@@ -209,15 +209,15 @@ class SqliteStore:
         return session_of(row) if row else None
 
     def claim(
-        self, tenant: Tenant, session_id: SessionId, *, on_busy: OnBusy = "queue"
+        self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue"
     ) -> AbstractAsyncContextManager[Claim]:
-        return self._claim(tenant, session_id, on_busy)
+        return self._claim(tenant, session_id, by, on_busy)
 
     @asynccontextmanager
-    async def _claim(self, tenant: Tenant, session_id: SessionId, on_busy: OnBusy) -> AsyncIterator[Claim]:
+    async def _claim(self, tenant: Tenant, session_id: SessionId, by: StepId, on_busy: OnBusy) -> AsyncIterator[Claim]:
         session = self._find(tenant, session_id)
         root = session.root if session else session_id
-        async with self._lines.hold((tenant, root), on_busy) as waited:
+        async with self._lines.hold((tenant, root), by, on_busy) as waited:
             if waited:
                 session = self._find(tenant, session_id)
             yield Claim(tenant, session_id, session)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from everthread.core.ids import SessionId, Tenant
 from everthread.core.ports import Recorded, Store
+from everthread.core.session import Session
 from everthread.core.turn import Event, Finished, Replay, Started, unfold
 
 
@@ -17,20 +18,25 @@ async def once(
     replay: Replay,
     *,
     events: Callable[[], AsyncGenerator[Event, None]],
+    permit: Callable[[Session], None],
     asked: SessionId | None,
     now: datetime,
 ) -> AsyncGenerator[Event, None]:
     """Runs the turn if this key is new; else tells again what it led to."""
     known = await store.reserve(tenant, replay, now=now)
     if isinstance(known, Recorded):
+        permit(known.session)
         for event in replayed(known, asked=asked):
             yield event
         return
-    kept = False
+    kept = retold = False
     try:
         async with aclosing(events()) as running:
             async for event in running:
-                kept = kept or (isinstance(event, Finished) and not event.degraded)
+                if isinstance(event, Started):
+                    retold = event.replayed  # by the client's own message id: this key was not used
+                elif isinstance(event, Finished):
+                    kept = not event.degraded and not retold
                 yield event
     finally:
         if not kept:

@@ -65,6 +65,7 @@ class Turns:
             turn.envelope.tenant,
             turn.envelope.replay,
             events=lambda: self._held(turn),
+            permit=lambda session: permit(turn, session),
             asked=turn.envelope.session_id,
             now=self._clock.now(),
         )
@@ -72,11 +73,12 @@ class Turns:
     async def _held(self, turn: Turn) -> AsyncGenerator[Event, None]:
         """The turn while its session is ours."""
         envelope = turn.envelope
+        name = StepId(self._ids.new())
+        session_id = envelope.session_id or self._fresh_id()
         begun = False
         try:
-            async with self._store.claim(
-                envelope.tenant, envelope.session_id or self._fresh_id(), on_busy=envelope.on_busy
-            ) as claim:
+            async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
+                permit(turn, claim.session)
                 known = await self._redelivered(turn, claim.session)
                 if known is not None:
                     for event in replay.replayed(known, asked=envelope.session_id):
@@ -84,7 +86,7 @@ class Turns:
                     return
                 plan = await self._plan(turn, claim.session, claim.session_id)
                 begun = True
-                async with aclosing(self._answer(turn, plan)) as events:
+                async with aclosing(self._answer(turn, plan, name)) as events:
                     async for event in events:
                         yield event
         except StoreUnavailable:
@@ -99,16 +101,17 @@ class Turns:
         envelope = turn.envelope
         session_id = envelope.session_id or self._fresh_id()
         session = None if degraded else await self._store.find(envelope.tenant, session_id)
+        permit(turn, session)
         plan = await self._plan(turn, session, session_id)
-        async with aclosing(self._answer(turn, plan, keep=False, degraded=degraded)) as events:
+        name = StepId(self._ids.new())
+        async with aclosing(self._answer(turn, plan, name, keep=False, degraded=degraded)) as events:
             async for event in events:
                 yield event
 
     async def _answer(
-        self, turn: Turn, plan: Plan, *, keep: bool = True, degraded: bool = False
+        self, turn: Turn, plan: Plan, name: StepId, *, keep: bool = True, degraded: bool = False
     ) -> AsyncGenerator[Event, None]:
         """Asks the model, passes on what it says, and keeps it."""
-        name = StepId(self._ids.new())
         now = self._clock.now()
         folding = Folding()
         yield Started(session=plan.session, step=name, at=now)
@@ -144,7 +147,6 @@ class Turns:
     async def _plan(self, turn: Turn, session: Session | None, session_id: SessionId) -> Plan:
         """Everything that is decided before the model is asked."""
         envelope = turn.envelope
-        permit(turn, session)
         begins = session is None
         if session is None:
             reconciled = reconcile.begun(turn.messages, self._counter)

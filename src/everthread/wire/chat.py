@@ -102,7 +102,7 @@ def bounded(kind: Any, low: float | None = None, high: float | None = None) -> A
 
 
 # The fields whose type we know are checked at the door; every other field is passed upstream as it came.
-KNOWN: dict[str, Any] = {
+TYPES: dict[str, Any] = {
     "frequency_penalty": bounded(float, -2, 2),
     "function_call": str | dict[str, Any] | None,
     "functions": list[FunctionIn] | None,
@@ -131,15 +131,22 @@ KNOWN: dict[str, Any] = {
 }
 
 
+KNOWN = {name: msgspec.json.Decoder(kind) for name, kind in TYPES.items()}
+MODEL = msgspec.json.Decoder(str | None)
+STREAM = msgspec.json.Decoder(bool | None)
+RAWS = msgspec.json.Decoder(list[msgspec.Raw])
+MESSAGE = msgspec.json.Decoder(MessageIn)
+
+
 def decode(body: bytes, envelope: Envelope) -> Asked:
     """The turn a body asks for, or Malformed with the field's path."""
     fields = json.fields(body)
     raw_messages = fields.pop("messages", None)
     if raw_messages is None:
         raise Malformed("messages is required: a list of at least one message.", param="messages")
-    model = json.value(fields.pop("model", b"null"), str | None, "model") or None
-    stream = json.value(fields.pop("stream", b"null"), bool | None, "stream") or False
-    known = {name: json.value(fields[name], kind, name) for name, kind in KNOWN.items() if name in fields}
+    model = json.value(fields.pop("model", NULL), MODEL, "model") or None
+    stream = json.value(fields.pop("stream", NULL), STREAM, "stream") or False
+    known = {name: json.value(raw, KNOWN[name], name) for name, raw in fields.items() if name in KNOWN}
     if known.get("tool_choice") == "required" and not known.get("tools"):
         raise Malformed("tool_choice is required, but there are no tools.", param="tool_choice")
     messages = decode_messages(raw_messages)
@@ -162,7 +169,7 @@ def decode(body: bytes, envelope: Envelope) -> Asked:
 
 
 def decode_messages(raw: msgspec.Raw | bytes) -> tuple[Message, ...]:
-    raws = json.value(raw, list[msgspec.Raw], "messages")
+    raws = json.value(raw, RAWS, "messages")
     if not raws:
         raise Malformed("messages is empty; at least one message is needed.", param="messages")
     if len(raws) > MOST_MESSAGES:
@@ -171,7 +178,7 @@ def decode_messages(raw: msgspec.Raw | bytes) -> tuple[Message, ...]:
 
 
 def decode_message(raw: msgspec.Raw | bytes, param: str = "message") -> Message:
-    read: MessageIn = json.value(raw, MessageIn, param)
+    read = json.value(raw, MESSAGE, param)
     if read.content is None and read.role not in {"assistant", "function"}:
         raise missing(f"{param}.content", f"for role {read.role}")
     if read.role == "tool" and not read.tool_call_id:
@@ -191,25 +198,24 @@ def missing(param: str, why: str = "") -> Malformed:
 
 
 def message_of(read: MessageIn, raw: bytes) -> Message:
-    parts = read.content if isinstance(read.content, list) else ()
+    text, images = read.content or "", 0
+    if isinstance(text, list):
+        images = sum(part.type == "image_url" for part in text)
+        text = "\n".join(part.text for part in text if part.text)
     return Message(
         role=read.role,
         raw=raw,
-        text=read.content if isinstance(read.content, str) else "\n".join(p.text for p in parts if p.text),
+        text=text or read.refusal or "",
         name=read.name,
-        calls=tuple(call.id for call in read.tool_calls or ()) if read.role == "assistant" else (),
+        calls=tuple(call.id for call in read.tool_calls) if read.tool_calls and read.role == "assistant" else (),
         answers=read.tool_call_id if read.role == "tool" else None,
-        images=sum(part.type == "image_url" for part in parts),
+        images=images,
     )
-
-
-_message = msgspec.json.Decoder(MessageIn)
-_raws = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def stored_messages(array: bytes | str) -> tuple[Message, ...]:
     """Messages that were checked when they came in, from the JSON array they are kept as."""
-    return tuple(message_of(_message.decode(raw), bytes(raw)) for raw in _raws.decode(array))
+    return tuple(message_of(MESSAGE.decode(raw), bytes(raw)) for raw in RAWS.decode(array))
 
 
 # --- reply ---

@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 DEEPEST = 64
 
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def fields(body: bytes) -> dict[str, msgspec.Raw]:
@@ -22,7 +23,7 @@ def fields(body: bytes) -> dict[str, msgspec.Raw]:
         raise Malformed("The body is empty; it must be a JSON object.")
     try:
         body.decode()
-        found = _fields.decode(body)
+        found = FIELDS.decode(body)
     except UnicodeDecodeError as error:
         raise Malformed(f"The body is not valid UTF-8 (byte {error.start}).") from error
     except RecursionError as error:
@@ -37,7 +38,7 @@ def fields(body: bytes) -> dict[str, msgspec.Raw]:
 
 def inspect(body: bytes) -> None:
     """Raises Malformed when the JSON is too deep or has a NUL character in a string."""
-    level: list[Any] = [value(body, Any, "body")]
+    level: list[Any] = [value(body, ANYTHING, "body")]
     for depth in count(1):
         if any("\0" in item for item in level if isinstance(item, str)):
             raise Malformed("The body contains a NUL character (\\u0000); no text may.")
@@ -53,10 +54,10 @@ def children(item: dict[str, Any] | list[Any]) -> list[Any]:
     return [*item.keys(), *item.values()] if isinstance(item, dict) else item
 
 
-def value(raw: msgspec.Raw | bytes, kind: type[T] | Any, param: str) -> Any:
+def value(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], param: str) -> T:
     """One field as the type it must have; the message and `param` say which part is not."""
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return decoder.decode(raw)
     except UnicodeDecodeError as error:
         raise Malformed(f"{param} is not valid UTF-8.", param=param) from error
     except RecursionError as error:
