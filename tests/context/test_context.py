@@ -12,7 +12,7 @@ from everthread.context.assemble import assemble, closed, frame
 from everthread.context.reconcile import begun, continued, refuse_unknown_calls, rolled
 from everthread.context.tokens import O200k, weigh, weigh_options
 from everthread.core.messages import Message, say
-from everthread.core.ports import Past
+from everthread.core.ports import Past, past_of
 from everthread.errors import ContextTooLong, Malformed
 from everthread.wire.chat import decode_message
 
@@ -33,7 +33,7 @@ def result(call: str, text: str = "42") -> Message:
 
 
 def past(*messages: Message) -> Past:
-    return Past(messages, weigh(messages, counter))
+    return past_of(messages, weigh(messages, counter))
 
 
 # --- counting ---

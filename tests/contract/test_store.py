@@ -81,7 +81,9 @@ def step(session: Session, question: str, answer: str = "Noted.", **more: object
         "rolling": b"rolling",
         **more,
     }
-    return Step(**{"turn": given["id"], **given})  # type: ignore[arg-type]
+    outcome = given["outcome"]
+    assert isinstance(outcome, Outcome)
+    return Step(**{"turn": given["id"], "answer": outcome.choices[0].message(), **given})  # type: ignore[arg-type]
 
 
 async def put(store: Store, session: Session, question: str, answer: str = "Noted.", **more: object) -> Session:

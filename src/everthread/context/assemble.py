@@ -55,25 +55,15 @@ def frame(
 
 def assemble(frame: Frame, past: tuple[Past, ...]) -> Assembled:
     """The prompt: the newest of the past that fits, a tool's call and its result together."""
-    room = frame.room
-    kept: list[tuple[Past, ...]] = []
-    answered = {message.answers for message in frame.input}
-    for unit in reversed(joined(past)):
-        weight = sum(step.tokens for step in unit) + NO_RESULT * unanswered(unit, answered)
-        answered = set()
-        if weight > room:
-            break
-        room -= weight
-        kept.append(unit)
-    if begins_with_result(frame.input) and not kept:
+    window, weight = fitting(frame, past)
+    if begins_with_result(frame.input) and not window:
         raise ContextTooLong(
             f"The tool call that this answers does not fit beside its result; the budget is {frame.budget} tokens.",
             param="messages",
         )
-    window = tuple(message for unit in reversed(kept) for step in unit for message in step.messages)
-    weight = frame.room - room
+    said = [message for step in window for message in step.messages]
     return Assembled(
-        messages=(*frame.instructions, *closed((*window, *frame.input))),
+        messages=(*frame.instructions, *closed((*said, *frame.input))),
         context=Context(
             prompt_tokens=frame.prefix + weight + frame.message,
             budget=frame.budget,
@@ -82,6 +72,24 @@ def assemble(frame: Frame, past: tuple[Past, ...]) -> Assembled:
         ),
         message=frame.message,
     )
+
+
+def fitting(frame: Frame, past: tuple[Past, ...]) -> tuple[tuple[Past, ...], int]:
+    """The newest steps that fit, and what they weigh."""
+    weight = sum(step.tokens for step in past)
+    if weight <= frame.room and not any(step.tooled for step in past):
+        return past, weight
+    kept: list[tuple[Past, ...]] = []
+    weight = 0
+    answered = {message.answers for message in frame.input}
+    for unit in reversed(joined(past)):
+        more = sum(step.tokens for step in unit) + NO_RESULT * unanswered(unit, answered)
+        answered = set()
+        if weight + more > frame.room:
+            break
+        weight += more
+        kept.append(unit)
+    return tuple(step for unit in reversed(kept) for step in unit), weight
 
 
 def joined(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:

@@ -73,11 +73,18 @@ class Past(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     tokens: int
     turn: StepId | None = None  # None: imported
+    tooled: bool = False  # it calls tools, or has their results
+    size: int = 0  # bytes, about: what it takes to keep it at hand
 
-    @property
-    def size(self) -> int:
-        """Bytes, about: what it takes to keep it at hand."""
-        return 200 + sum(2 * len(message.raw) + 200 for message in self.messages)
+
+def past_of(messages: tuple[Message, ...], tokens: int, turn: StepId | None = None) -> Past:
+    return Past(
+        messages,
+        tokens,
+        turn,
+        tooled=any(message.calls or message.answers for message in messages),
+        size=200 + sum(2 * len(message.raw) + 200 for message in messages),
+    )
 
 
 class Claim(msgspec.Struct, frozen=True):

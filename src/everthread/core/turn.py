@@ -181,6 +181,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     input: tuple[Message, ...]
     outcome: Outcome
+    answer: Message  # the first choice's, as later prompts see it
     context: Context
     said_at: datetime
     stored_at: datetime
@@ -190,7 +191,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     parent_message_id: str | None = None
 
     def messages(self) -> tuple[Message, ...]:
-        return (*self.input, self.outcome.choices[0].message())
+        return (*self.input, self.answer)
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):

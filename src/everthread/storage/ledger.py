@@ -10,14 +10,19 @@ from everthread.core.ports import Commit, Exchange
 from everthread.core.session import Session
 from everthread.errors import SessionMoved
 from everthread.storage.rows import input_text, pieces, reply_text, stamp
-
-ONE_CHUNK = "INSERT INTO chunk VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
-TWO_CHUNKS = f"{ONE_CHUNK}, (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
+from everthread.storage.writer import Later
 
 
 def begin(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
     """A new thread with its first lineage and session. Returns its scope's number."""
     session, now = commit.session, stamp(commit.step.stored_at)
+    try:
+        db.execute(
+            "INSERT INTO session VALUES (?, ?, ?, ?, NULL, 1, NULL, NULL, NULL, ?)",
+            (tenant, session.id, session.thread, session.lineage, now),
+        )
+    except sqlite3.IntegrityError as error:  # someone else has begun it meanwhile
+        raise SessionMoved from error
     scope = scope_number(db, tenant, session, now)
     db.execute(
         "INSERT INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)",
@@ -36,10 +41,6 @@ def begin(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
     db.execute(
         "INSERT INTO lineage VALUES (?, ?, ?, NULL, NULL, ?, ?, ?)",
         (tenant, session.lineage, session.thread, session.id, commit.step.seq, commit.step.rolling),
-    )
-    db.execute(
-        "INSERT INTO session VALUES (?, ?, ?, ?, NULL, 1, NULL, NULL, NULL, ?)",
-        (tenant, session.id, session.thread, session.lineage, now),
     )
     return scope
 
@@ -128,13 +129,14 @@ def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> 
     return joined
 
 
-def record(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> None:
+def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
     """The step itself, and its words in the lexical index."""
     session, step = commit.session, commit.step
-    said_at, usage, answer = stamp(step.said_at), step.outcome.usage, step.outcome.choices[0].message()
-    db.execute(
-        "INSERT INTO step VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+    said_at, usage = stamp(step.said_at), step.outcome.usage
+    later.insert(
+        "step",
         (
+            None,
             tenant,
             session.lineage,
             step.seq,
@@ -144,7 +146,7 @@ def record(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -
             step.turn,
             step.source,
             input_text(step.input),
-            answer.raw.decode(),
+            step.answer.raw.decode(),
             reply_text(step),
             said_at,
             stamp(step.stored_at),
@@ -155,17 +157,15 @@ def record(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -
             usage.prompt,
             usage.completion,
             usage.cached,
+            None,
         ),
     )
-    chunks = [
-        (tenant, scope, session.thread, session.lineage, step.seq, message.role, said_at, text)
-        for message in (*step.input, answer)
-        for text in pieces(message.text)
-    ]
-    if len(chunks) == 2:  # a question and an answer: one statement instead of two
-        db.execute(TWO_CHUNKS, chunks[0] + chunks[1])
-    else:
-        db.executemany(ONE_CHUNK, chunks)
+    for message in step.messages():
+        for text in pieces(message.text):
+            later.insert(
+                "chunk",
+                (None, tenant, scope, session.thread, session.lineage, step.seq, message.role, said_at, text),
+            )
 
 
 def erase(db: sqlite3.Connection, tenant: str, thread: str) -> None:

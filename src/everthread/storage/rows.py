@@ -87,6 +87,7 @@ def step_of(row: tuple[Any, ...]) -> Step:
         reasoning=kept.reasoning,
         logprobs=None if kept.logprobs == NULL else bytes(kept.logprobs),
     )
+    (answer,) = stored_messages(f"[{output}]")
     return Step(
         id=StepId(name),
         turn=StepId(turn),
@@ -99,6 +100,7 @@ def step_of(row: tuple[Any, ...]) -> Step:
             choices=(first, *kept.others),
             usage=Usage(prompt, completion, cached, b"" if kept.usage == NULL else bytes(kept.usage)),
         ),
+        answer=answer,
         context=kept.context,
         said_at=moment(said_at),
         stored_at=moment(stored_at),

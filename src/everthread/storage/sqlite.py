@@ -16,13 +16,12 @@ from typing import Any
 
 from everthread.core.ids import KeyId, ScopeId, SessionId, StepId, Tenant
 from everthread.core.key import ApiKey
-from everthread.core.ports import Claim, Commit, Hit, Past, Problem, Recorded, Reserved
+from everthread.core.ports import Claim, Commit, Hit, Past, Problem, Recorded, Reserved, past_of
 from everthread.core.session import Session
 from everthread.core.turn import OnBusy, Replay, Step
 from everthread.errors import (
     IdempotencyInProgress,
     IdempotencyMismatch,
-    SessionMoved,
     StoreInUse,
     StoreUnavailable,
 )
@@ -38,7 +37,7 @@ from everthread.storage.rows import (
     step_of,
 )
 from everthread.storage.schema import MIGRATIONS
-from everthread.storage.writer import Writer
+from everthread.storage.writer import Later, Writer
 from everthread.wire.chat import stored_messages
 
 log = logging.getLogger("everthread.storage")
@@ -138,9 +137,12 @@ class SqliteStore:
         await self._write(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
 
     async def _write(self, job: Callable[[sqlite3.Connection], Any]) -> Any:
+        return await self._open_writer().run(job)
+
+    def _open_writer(self) -> Writer:
         if self._writer is None:
             raise StoreUnavailable("The store is closed.")
-        return await self._writer.run(job)
+        return self._writer
 
     @contextmanager
     def _read(self) -> Iterator[sqlite3.Connection]:
@@ -248,14 +250,15 @@ class SqliteStore:
             (tenant, session.lineage, session.from_seq),
         )
         for given, output, tokens, turn in rows:
-            yield Past(stored_messages(f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]"), tokens, turn)
+            whole = f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]"
+            yield past_of(stored_messages(whole), tokens, turn)
         before = session.prior if session.from_seq <= 1 else None
         while before is not None:
             messages, tokens, before = db.execute(
                 "SELECT messages, tokens, before FROM prior WHERE tenant = ? AND rolling = ?",
                 (tenant, before),
             ).fetchone()
-            yield Past(stored_messages(messages), tokens)
+            yield past_of(stored_messages(messages), tokens)
 
     async def said(self, tenant: Tenant, session: Session, message_id: str, *, since: datetime) -> Step | None:
         with self._read() as db:
@@ -267,28 +270,23 @@ class SqliteStore:
         return step_of(row) if row else None
 
     async def commit(self, tenant: Tenant, commit: Commit) -> Session:
-        def job(db: sqlite3.Connection) -> Session:
+        def job(db: sqlite3.Connection, later: Later) -> Session:
             scope = begin(db, tenant, commit) if commit.begins else advance(db, tenant, commit)
-            record(db, tenant, commit, scope)
+            session = commit.session.advanced(commit.step.rolling)
+            if commit.begins or commit.bind is not None:
+                name, key = db.execute("SELECT scope, session_key FROM scope WHERE no = ?", (scope,)).fetchone()
+                session = session.bound(key, ScopeId(name))
             if commit.replay is not None:
                 db.execute(
                     "UPDATE replay SET step = ? WHERE tenant = ? AND key = ?",
                     (commit.step.id, tenant, commit.replay.key),
                 )
-            session = commit.session.advanced(commit.step.rolling)
-            if not commit.begins and commit.bind is None:
-                return session
-            name, key = db.execute("SELECT scope, session_key FROM scope WHERE no = ?", (scope,)).fetchone()
-            return session.bound(key, ScopeId(name))
+            record(later, tenant, commit, scope)
+            return session
 
-        try:
-            session: Session = await self._write(job)
-        except StoreUnavailable as failure:
-            if isinstance(failure.__cause__, sqlite3.IntegrityError):
-                raise SessionMoved from failure
-            raise
+        session = await self._open_writer().put(job)
         step = commit.step
-        self._recent.append((tenant, session.lineage), step.seq, Past(step.messages(), step.tokens, step.turn))
+        self._recent.append((tenant, session.lineage), step.seq, past_of(step.messages(), step.tokens, step.turn))
         return session
 
     async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:

@@ -1,8 +1,8 @@
 """One connection writes. Jobs that arrive together share one transaction, each in a savepoint of its own.
 
-The statements of a job are short and run where the event loop runs; only the COMMIT, which waits for the disk, is
-given to a thread. A thread that ran the statements too would wait for the interpreter's lock after each of them:
-docs/decisions/001-one-writer-sqlite.md has the figures.
+What decides a job's outcome is short and runs where the event loop runs. A thread does what is left: rows that were
+put off until then, many in one statement, and the COMMIT, which waits for the disk. A thread that ran every statement
+would wait for the interpreter's lock after each of them: docs/decisions/001-one-writer-sqlite.md has the figures.
 """
 
 from __future__ import annotations
@@ -20,18 +20,42 @@ import msgspec
 from everthread.errors import StoreUnavailable
 
 T = TypeVar("T")
-Job = Callable[[sqlite3.Connection], Any]
-
 MOST_PER_COMMIT = 64
+MOST_PARAMETERS = 30_000  # of one statement; SQLite's own limit is a little higher
 MOST_WAITING = 4096
 BUSY_AGAIN = 0.005  # seconds until another try, while another process writes
 LONGEST_BUSY = 5.0  # seconds
+
+
+class Later:
+    """Rows that nothing in their transaction needs to see: inserted together, just before the commit."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[Any, ...]]] = {}
+
+    def insert(self, table: str, row: tuple[Any, ...]) -> None:
+        self._rows.setdefault(table, []).append(row)
+
+    def write(self, db: sqlite3.Connection) -> None:
+        for table, rows in self._rows.items():
+            width = len(rows[0])
+            most = MOST_PARAMETERS // width
+            marks = f"({', '.join('?' * width)})"
+            for start in range(0, len(rows), most):
+                part = rows[start : start + most]
+                sql = f"INSERT INTO {table} VALUES {', '.join([marks] * len(part))}"  # noqa: S608
+                db.execute(sql, [value for row in part for value in row])
+        self._rows = {}
+
+
+Job = Callable[[sqlite3.Connection, Later], Any]
 
 
 class Waiting(msgspec.Struct, eq=False):
     """A job, and what its caller will be told."""
 
     job: Job
+    sees_all: bool  # it must find the rows that jobs before it put off
     future: asyncio.Future[Any]
     result: Any = None
     failure: BaseException | None = None
@@ -48,15 +72,23 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._busy_since: float | None = None
-        self._commits: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
+        self._commits: queue.SimpleQueue[tuple[list[Waiting], Later] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._commit, name="everthread-commit", daemon=True)
         self._thread.start()
 
     async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs a job that may look at everything."""
+        return await self._queue(lambda db, _: job(db), sees_all=True)
+
+    async def put(self, job: Callable[[sqlite3.Connection, Later], T]) -> T:
+        """Runs a job that adds rows and looks at nothing that others may have put off."""
+        return await self._queue(job, sees_all=False)
+
+    async def _queue(self, job: Callable[[sqlite3.Connection, Later], T], *, sees_all: bool) -> T:
         if len(self._waiting) >= MOST_WAITING:
             raise StoreUnavailable("Too many writes are waiting.")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._waiting.append(Waiting(job, future))
+        self._waiting.append(Waiting(job, sees_all, future))
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._begin)
@@ -78,13 +110,16 @@ class Writer:
             return
         self._busy_since = None
         jobs = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_PER_COMMIT))]
+        later = Later()
         try:
             for waiting in jobs:
-                self._one(waiting)
+                if waiting.sees_all:
+                    later.write(self._db)
+                self._one(waiting, later)
         except sqlite3.Error as error:
             self._done(jobs, error)
         else:
-            self._commits.put(jobs)
+            self._commits.put((jobs, later))
 
     def _not_begun(self, error: sqlite3.Error) -> None:
         """Another process is writing: try again shortly. Anything else, or too long, is told to those who wait."""
@@ -99,11 +134,11 @@ class Writer:
         self._waiting.clear()
         self._done(jobs, error)
 
-    def _one(self, waiting: Waiting) -> None:
+    def _one(self, waiting: Waiting, later: Later) -> None:
         db = self._db
         db.execute("SAVEPOINT job")
         try:
-            waiting.result = waiting.job(db)
+            waiting.result = waiting.job(db, later)
         except Exception as error:  # it is the caller's to see
             if not db.in_transaction:  # the engine gave up the whole transaction
                 raise
@@ -113,9 +148,11 @@ class Writer:
 
     def _commit(self) -> None:
         """The thread: commits, and says so."""
-        while (jobs := self._commits.get()) is not None:
+        while (ready := self._commits.get()) is not None:
+            jobs, later = ready
             failed: sqlite3.Error | None = None
             try:
+                later.write(self._db)
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
                 failed = error

@@ -13,7 +13,7 @@ from everthread.context import reconcile
 from everthread.context.assemble import Assembled, assemble, frame
 from everthread.context.tokens import weigh
 from everthread.core.ids import LineageId, ScopeId, SessionId, StepId, ThreadId
-from everthread.core.ports import Clock, Commit, Ids, Model, Past, Recorded, Store, TokenCounter
+from everthread.core.ports import Clock, Commit, Ids, Model, Past, Recorded, Store, TokenCounter, past_of
 from everthread.core.session import Session, begin
 from everthread.core.turn import Event, Finished, Folding, Prompt, Started, Step, Turn, Usage
 from everthread.errors import Malformed, NotFound, SessionKeyMismatch, StoreUnavailable
@@ -157,7 +157,7 @@ class Turns:
                 session = msgspec.structs.replace(session, named=True)
         fixed = frame(turn.instructions, reconciled.input, turn.options, budget=self._budget, counter=self._counter)
         if begins:
-            past = tuple(Past(exchange.messages, exchange.tokens) for exchange in reconciled.imported)
+            past = tuple(past_of(exchange.messages, exchange.tokens) for exchange in reconciled.imported)
         else:
             past = await self._store.window(envelope.tenant, session, tokens=fixed.room)
             last = past[-1].messages[-1].calls if past else ()
@@ -189,6 +189,7 @@ class Turns:
             source=turn.source,
             input=given,
             outcome=outcome,
+            answer=answer,
             context=context,
             said_at=envelope.said_at or now,
             stored_at=now,
