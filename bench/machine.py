@@ -7,8 +7,8 @@ import platform
 import resource
 import sqlite3
 import statistics
-import sysconfig
 import time
+import timeit
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import msgspec
 
 FILES_NEEDED = 8192
 FSYNCS = 50
+CALLS = 200_000
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -23,7 +24,7 @@ class Machine(msgspec.Struct, frozen=True):
     cpu: str
     cores: int
     python: str
-    optimised: bool  # with profile-guided optimisation, as most distributions build it
+    call_ns: float  # of a method call: builds of one version differ by half
     sqlite: str
     system: str
     folder: str
@@ -37,7 +38,7 @@ def look(folder: Path) -> Machine:
         cpu=cpu_model(),
         cores=len(os.sched_getaffinity(0)),
         python=platform.python_version(),
-        optimised="--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or ""),
+        call_ns=call_ns(),
         sqlite=sqlite3.sqlite_version,
         system=f"{platform.system()} {platform.release()}",
         folder=str(folder),
@@ -57,6 +58,13 @@ def filesystem_of(folder: Path) -> str:
     mounts = (line.split() for line in Path("/proc/self/mounts").read_text().splitlines())
     around = [(len(mount[1]), mount[2]) for mount in mounts if folder.resolve().is_relative_to(mount[1])]
     return max(around)[1] if around else "unknown"
+
+
+def call_ns() -> float:
+    class Probe:
+        def method(self) -> None: ...
+
+    return min(timeit.repeat(Probe().method, number=CALLS, repeat=5)) / CALLS * 1e9
 
 
 def fsync_ms(folder: Path) -> float:

@@ -238,11 +238,10 @@ def line(cells: tuple[str, ...]) -> str:
 
 def heading(results: Results) -> list[str]:
     machine = results.machine
-    built = "" if machine.optimised else " (built without optimisation)"
     return [
         f"Everthread bench, {machine.date}",
         f"{machine.cpu}, {machine.cores} cores, {machine.system}",
-        f"Python {machine.python}{built}, SQLite {machine.sqlite}",
+        f"Python {machine.python} ({machine.call_ns:.0f} ns per method call), SQLite {machine.sqlite}",
         f"data in {machine.folder} ({machine.filesystem}); 4 kB with fsync takes {machine.fsync_ms:.2f} ms",
         f"{results.rounds} round(s) of {results.seconds:g} s per side, in turn; medians of the rounds.",
         "Load generator, fake upstream and Everthread share these cores; all on 127.0.0.1.",

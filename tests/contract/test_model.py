@@ -48,7 +48,7 @@ async def models(request: pytest.FixtureRequest, upstream: Upstream) -> AsyncIte
 
 async def answer(model: Model) -> list[ModelEvent]:
     async with aclosing(model.stream(PROMPT)) as events:
-        return [event async for event in events]
+        return [event async for some in events for event in some]
 
 
 async def test_an_answer_opens_speaks_ends_and_counts(models: dict[str, Model]) -> None:
@@ -63,7 +63,7 @@ async def test_a_tool_call_arrives_whole(models: dict[str, Model]) -> None:
     folding = Folding()
     for event in await answer(models["calls"]):
         folding.add(event)
-    choice = folding.outcome(Usage(0, 0)).choices[0]
+    choice = folding.outcome(lambda: Usage(0, 0)).choices[0]
     assert choice.tool_calls == (ToolCall("c1", "add", '{"a": 1}'),)
     assert choice.finish == "tool_calls"
 

@@ -44,7 +44,7 @@ def test_what_is_unfolded_folds_to_the_same_outcome(outcome: Outcome) -> None:
     for event in unfold(outcome):
         folding.add(event)
     assert folding.complete
-    assert folding.outcome(Usage(0, 0)) == outcome
+    assert folding.outcome(lambda: Usage(0, 0)) == outcome
 
 
 @given(st.lists(text.filter(bool), min_size=1, max_size=10))
@@ -55,7 +55,7 @@ def test_the_pieces_of_a_text_make_the_text(pieces: list[str]) -> None:
     assert not folding.complete, "there is no finish reason yet"
     folding.add(ChoiceEnded("stop"))
     assert folding.complete
-    assert folding.outcome(Usage(1, 2)).choices[0].content == "".join(pieces) == folding.text
+    assert folding.outcome(lambda: Usage(1, 2)).choices[0].content == "".join(pieces) == folding.text
 
 
 def test_a_tool_call_in_pieces_is_put_together() -> None:
@@ -66,7 +66,7 @@ def test_a_tool_call_in_pieces_is_put_together() -> None:
     folding.add(ToolCallDelta(0, arguments='{"a"'))
     folding.add(ToolCallDelta(0, arguments=":1}"))
     folding.add(ChoiceEnded("tool_calls"))
-    choice = folding.outcome(Usage(0, 0)).choices[0]
+    choice = folding.outcome(lambda: Usage(0, 0)).choices[0]
     assert choice.tool_calls == (ToolCall("c1", "add", '{"a":1}'), ToolCall("c2", "sub", "{}"))
     message = choice.message()
     assert message.calls == ("c1", "c2")
@@ -78,5 +78,5 @@ def test_logprobs_of_many_chunks_become_one_list() -> None:
     folding.add(TextDelta("a", 0, b'{"content":[{"token":"a"}],"refusal":null}'))
     folding.add(TextDelta("b", 0, b'{"content":[{"token":"b"}],"refusal":null}'))
     folding.add(ChoiceEnded("stop"))
-    logprobs = folding.outcome(Usage(0, 0)).choices[0].logprobs
+    logprobs = folding.outcome(lambda: Usage(0, 0)).choices[0].logprobs
     assert json.loads(logprobs or b"") == {"content": [{"token": "a"}, {"token": "b"}], "refusal": None}

@@ -45,7 +45,7 @@ class Trial:
 
     async def ask(self, model: str = "") -> str:
         prompt = Prompt(model=model, messages=(say("user", "hi"),))
-        return "".join([e.text async for e in self.pool.stream(prompt) if isinstance(e, TextDelta)])
+        return "".join([e.text async for some in self.pool.stream(prompt) for e in some if isinstance(e, TextDelta)])
 
     @property
     def asked(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -13,7 +13,7 @@ from everthread.core.ids import KeyId, ScopeId, SessionId, SessionKey, StepId, T
 from everthread.core.key import ApiKey
 from everthread.core.messages import Message
 from everthread.core.session import Session
-from everthread.core.turn import ModelEvent, OnBusy, Prompt, Replay, Step
+from everthread.core.turn import ModelEvents, OnBusy, Prompt, Replay, Step
 
 
 class Clock(Protocol):
@@ -43,8 +43,8 @@ class ModelCard(msgspec.Struct, frozen=True):
 class Model(Protocol):
     """Something that answers a prompt."""
 
-    def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
-        """The answer, event by event; ends after every choice has ended, or raises an UpstreamFailure.
+    def stream(self, prompt: Prompt) -> ModelEvents:
+        """The answer as it comes; ends after every choice has ended, or raises an UpstreamFailure.
 
         Closing the iterator early stops the model."""
         ...

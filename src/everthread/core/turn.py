@@ -1,12 +1,13 @@
 """A turn, the stream of events it is, and what the stream folds to.
 
 A request is a `Turn`. Running it yields `Event`s; the last one is `Finished`. A JSON reply is the outcome that
-`Finished` carries; a streamed reply is the events one by one.
+`Finished` carries; a streamed reply is the events one by one. Events that arrived together travel together: an item
+of an event stream is a few of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -113,6 +114,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
 
 ModelEvent = Opened | TextDelta | ReasoningDelta | RefusalDelta | ToolCallDelta | ChoiceEnded | Usage
+ModelEvents = AsyncGenerator[Sequence[ModelEvent], None]
 
 # --- what it adds up to ---
 
@@ -217,6 +219,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Event = Started | ModelEvent | Finished
+Events = AsyncGenerator[Sequence[Event], None]
 
 
 class Folding:
@@ -266,13 +269,13 @@ class Folding:
         """The words of the first choice so far."""
         return "".join(self._text.get(0, ()))
 
-    def outcome(self, usage: Usage) -> Outcome:
-        """The whole answer; `usage` stands in when the model's server told none."""
+    def outcome(self, estimate: Callable[[], Usage]) -> Outcome:
+        """The whole answer; `estimate` tells its usage when the model's server told none."""
         return Outcome(
             model=self.model,
             fingerprint=self.fingerprint,
             choices=tuple(self._choice(number) for number in sorted(self._finish)),
-            usage=self.usage or usage,
+            usage=self.usage or estimate(),
         )
 
     def _choice(self, number: int) -> Choice:

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import ipaddress
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -87,6 +88,7 @@ def host_name(header: str) -> str:
     return header.rpartition(":")[0].lower() if ":" in header else header.lower()
 
 
+@lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True

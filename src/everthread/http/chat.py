@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 
 import msgspec
 
 from everthread.core.key import ApiKey
 from everthread.core.ports import Clock
-from everthread.core.turn import Event
+from everthread.core.turn import Events
 from everthread.http import reply as replies
 from everthread.http.reply import Reply
 from everthread.http.request import Headers, Receive, envelope, read_json, replay
@@ -34,7 +33,7 @@ async def chat_completions(
         await while_connected(answer(events, asked, reply), events, receive)
 
 
-async def while_connected(answering: object, events: AsyncGenerator[Event, None], receive: Receive) -> None:
+async def while_connected(answering: object, events: Events, receive: Receive) -> None:
     """Answers for as long as someone listens; an unnamed turn that no one hears is stopped upstream."""
     work = asyncio.ensure_future(answering)  # type: ignore[call-overload]
     gone = asyncio.ensure_future(receive())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import aclosing
 from typing import Any
 
@@ -13,7 +13,7 @@ import msgspec
 
 from everthread import errors
 from everthread.core.ids import SessionId, run_id
-from everthread.core.turn import Event, Finished, Started
+from everthread.core.turn import Event, Events, Finished, Started
 from everthread.errors import Failure, MethodNotAllowed, SessionBusy
 from everthread.wire import chat
 
@@ -127,19 +127,18 @@ def session_headers(asked: chat.Asked, started: Started | None, session_id: Sess
     return headers
 
 
-async def whole(events: AsyncGenerator[Event, None], asked: chat.Asked, reply: Reply) -> None:
+async def whole(events: Events, asked: chat.Asked, reply: Reply) -> None:
     """The turn as one JSON body: what its last event carries."""
     started: Started | None = None
     async with aclosing(events):
-        async for event in events:
-            if isinstance(event, Started):
-                started = event
-            elif isinstance(event, Finished):
-                headers = session_headers(asked, started, event.session.id)
-                await reply.json(chat.encode(event, asked), more=headers)
+        async for some in events:
+            if isinstance(some[0], Started):
+                started = some[0]
+            if isinstance(last := some[-1], Finished):
+                await reply.json(chat.encode(last, asked), more=session_headers(asked, started, last.session.id))
 
 
-async def streamed(events: AsyncGenerator[Event, None], asked: chat.Asked, reply: Reply) -> None:
+async def streamed(events: Events, asked: chat.Asked, reply: Reply) -> None:
     """The turn as server-sent events, one write each.
 
     The status line waits for the model's first word, so a failure before it has a status of its own; after
@@ -147,8 +146,9 @@ async def streamed(events: AsyncGenerator[Event, None], asked: chat.Asked, reply
     stream = Stream(reply, asked)
     try:
         async with aclosing(events):
-            async for event in events:
-                await stream.event(event)
+            async for some in events:
+                for event in some:
+                    await stream.event(event)
     except Failure as failure:
         if not reply.begun:
             raise

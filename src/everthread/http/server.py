@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import threading
@@ -15,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from everthread.errors import Malformed, Unavailable
 from everthread.http.app import App
+from everthread.http.cork import Corked
 from everthread.http.reply import error_body
 
 LONGEST_HEAD = 128 * 1024
@@ -26,6 +28,9 @@ class Protocol(HttpToolsProtocol):
 
     _head = 0  # bytes of the head that is being read
     _in_head = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(cast("asyncio.Transport", Corked(transport, self.loop)))
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -41,7 +40,9 @@ class Reading:
     def complete(self) -> bool:
         return bool(self._ended) and self._begun <= self._ended
 
-    def feed(self, data: bytes) -> Iterator[ModelEvent]:
+    def feed(self, data: bytes) -> list[ModelEvent]:
+        """What these bytes add to the answer."""
+        events: list[ModelEvent] = []
         lines = (self._rest + data).split(b"\n") if self._rest else data.split(b"\n")
         self._rest = lines.pop()
         if len(self._rest) > LONGEST_LINE:
@@ -51,12 +52,13 @@ class Reading:
                 payload = line[5:].strip()
                 if payload == b"[DONE]":
                     self.done = True
-                    return
-                yield from self._events(payload)
+                    break
+                self._read(payload, events)
             elif line.startswith((b"{", b"<")):  # neither a field nor a comment
                 raise UpstreamMalformed
+        return events
 
-    def _events(self, payload: bytes) -> list[ModelEvent]:
+    def _read(self, payload: bytes, events: list[ModelEvent]) -> None:
         try:
             if not payload.isascii():
                 payload.decode()  # what is skipped is not looked at otherwise
@@ -65,7 +67,6 @@ class Reading:
             raise UpstreamMalformed from error
         if chunk.error is not None:
             raise self._failure(chunk.error)
-        events: list[ModelEvent] = []
         if not self._opened:
             self._opened = True
             events.append(Opened(chunk.model or "", chunk.system_fingerprint))
@@ -81,7 +82,6 @@ class Reading:
                 events.append(ChoiceEnded(choice.finish_reason, choice.index))
         if chunk.usage != NULL:
             events.append(usage(bytes(chunk.usage)))
-        return events
 
     def _name_calls(self, events: list[ModelEvent]) -> None:
         """A call that came without an id is given one: its result must be able to name it."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator
 
 import msgspec
 
 from everthread.core.messages import array
 from everthread.core.ports import ModelCard
-from everthread.core.turn import ModelEvent, Prompt
+from everthread.core.turn import ModelEvents, Prompt
 from everthread.errors import (
     Failure,
     ModelNotFound,
@@ -39,15 +38,15 @@ class OpenAI:
         self._origin = Origin(url, key, timeouts)
         self._key = key
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(self, prompt: Prompt) -> ModelEvents:
         async with await self._origin.post("/chat/completions", body(prompt)) as answer:
             if answer.status != 200:
                 raise self._failure(answer, await answer.text(longest=LONGEST_ERROR))
             reading = Reading(secret=self._key)
             try:
                 while not reading.done and (data := await answer.read()):
-                    for event in reading.feed(data):
-                        yield event
+                    if events := reading.feed(data):
+                        yield events
             except UpstreamDisconnected:
                 if not reading.complete:
                     raise

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import msgspec
 
 from everthread.core.ports import Clock, Model, ModelCard
-from everthread.core.turn import ModelEvent, Prompt
+from everthread.core.turn import ModelEvents, Prompt
 from everthread.errors import (
     ModelNotFound,
     UpstreamFailed,
@@ -52,16 +52,16 @@ class Pool:
         self._chance = chance
         self._cards: tuple[float, tuple[ModelCard, ...]] | None = None
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(self, prompt: Prompt) -> ModelEvents:
         name = await self._upstream_name(prompt.model)
         tries = [name] * (1 + RETRIES) + [other for other in self._fallbacks if other != name]
         while True:
             begun = False
             try:
                 async with aclosing(self._model.stream(msgspec.structs.replace(prompt, model=tries[0]))) as events:
-                    async for event in events:
+                    async for some in events:
                         begun = True
-                        yield event
+                        yield some
                 return
             except WORTH_A_RETRY as failure:
                 pause = self._before_next(failure, number=1 + RETRIES - tries.count(name))

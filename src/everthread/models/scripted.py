@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 
 from everthread.core.ports import ModelCard
 from everthread.core.turn import (
     ChoiceEnded,
-    ModelEvent,
+    ModelEvents,
     Opened,
     Prompt,
     TextDelta,
@@ -30,23 +30,22 @@ class Scripted:
         self._script = script
         self.prompts: list[Prompt] = []
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(self, prompt: Prompt) -> ModelEvents:
         self.prompts.append(prompt)
         line = self._script(prompt) if self._script else self._next()
         if isinstance(line, Failure):
             raise line
-        yield Opened(prompt.model or "scripted")
+        yield [Opened(prompt.model or "scripted")]
         if isinstance(line, ToolCall):
-            yield ToolCallDelta(0, line.id, line.name, line.arguments)
-            yield ChoiceEnded("tool_calls")
+            yield [ToolCallDelta(0, line.id, line.name, line.arguments), ChoiceEnded("tool_calls")]
             words = 1
         else:
             pieces = re.findall(r"\S+\s*|\s+", line)
             for piece in pieces:
-                yield TextDelta(piece)
+                yield [TextDelta(piece)]
             words = len(pieces)
-            yield ChoiceEnded("stop")
-        yield Usage(sum(len(m.text.split()) for m in prompt.messages), words)
+            yield [ChoiceEnded("stop")]
+        yield [Usage(sum(len(m.text.split()) for m in prompt.messages), words)]
 
     def _next(self) -> Line:
         return self._lines.pop(0) if len(self._lines) > 1 else self._lines[0] if self._lines else "Noted."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Hashable
 
 import msgspec
 
@@ -31,18 +30,14 @@ class Lines:
         self._lines: dict[Hashable, Line] = {}
         self._longest_wait = longest_wait
 
-    @asynccontextmanager
-    async def hold(self, name: Hashable, by: StepId, on_busy: OnBusy) -> AsyncIterator[bool]:
-        """Ours until the block ends. Yields whether we had to wait for it."""
+    async def take(self, name: Hashable, by: StepId, on_busy: OnBusy) -> bool:
+        """Ours until it is released. Tells whether we had to wait for it."""
         line = self._lines.get(name)
         if line is None:
             self._lines[name] = Line(by, deque())
-        else:
-            await self._wait(name, line, by, on_busy)
-        try:
-            yield line is not None
-        finally:
-            self._release(name)
+            return False
+        await self._wait(name, line, by, on_busy)
+        return True
 
     async def _wait(self, name: Hashable, line: Line, by: StepId, on_busy: OnBusy) -> None:
         if on_busy == "reject":
@@ -56,7 +51,7 @@ class Lines:
                 await turn
         except BaseException as reason:
             if turn.done() and not turn.cancelled():
-                self._release(name)  # it became ours in the very moment we left
+                self.release(name)  # it became ours in the very moment we left
             elif (by, turn) in line.waiting:
                 line.waiting.remove((by, turn))
             if isinstance(reason, TimeoutError):
@@ -64,7 +59,7 @@ class Lines:
                 raise SessionBusy(busy, run=run_id(line.holder)) from reason
             raise
 
-    def _release(self, name: Hashable) -> None:
+    def release(self, name: Hashable) -> None:
         line = self._lines[name]
         while line.waiting:
             line.holder, turn = line.waiting.popleft()

@@ -1,4 +1,8 @@
-"""The windows of sessions that were used lately. Steps never change, so they cannot be stale."""
+"""What was used lately, at hand: sessions and their windows.
+
+This process alone writes the file's sessions, so what is remembered here is what the database says; a commit compares
+once more, and a session that moved is looked up anew.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,45 @@ from collections.abc import Hashable
 
 import msgspec
 
+from everthread.core.ids import SessionId, Tenant
 from everthread.core.ports import Past
 from everthread.core.session import Session
 
 MOST_BYTES = 32 * 1024 * 1024
+MOST_SESSIONS = 10_000
+
+
+class Sessions:
+    """The tip that each id resolved to."""
+
+    def __init__(self, *, most: int = MOST_SESSIONS) -> None:
+        self._lineages: OrderedDict[Hashable, Hashable] = OrderedDict()  # (tenant, session id) -> (tenant, lineage)
+        self._tips: dict[Hashable, Session] = {}
+        self._most = most
+
+    def get(self, tenant: Tenant, session_id: SessionId) -> Session | None:
+        lineage = self._lineages.get((tenant, session_id))
+        return self._tips.get(lineage) if lineage is not None else None
+
+    def put(self, tenant: Tenant, session_id: SessionId, session: Session) -> None:
+        if len(self._lineages) >= self._most:
+            self.clear()
+        lineage = (tenant, session.lineage)
+        self._lineages[(tenant, session_id)] = lineage
+        self._tips[lineage] = session
+
+    def moved(self, tenant: Tenant, session: Session) -> None:
+        """The same lineage, one step further."""
+        lineage = (tenant, session.lineage)
+        if lineage in self._tips:
+            self._tips[lineage] = session
+
+    def drop(self, tenant: Tenant, session: Session) -> None:
+        self._tips.pop((tenant, session.lineage), None)
+
+    def clear(self) -> None:
+        self._lineages.clear()
+        self._tips.clear()
 
 
 class Window(msgspec.Struct, eq=False):
@@ -24,7 +63,7 @@ class Window(msgspec.Struct, eq=False):
     bytes: int
 
 
-class Recent:
+class Windows:
     """A bounded number of windows; the one used longest ago goes first."""
 
     def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:

@@ -22,13 +22,14 @@ from everthread.core.turn import OnBusy, Replay, Step
 from everthread.errors import (
     IdempotencyInProgress,
     IdempotencyMismatch,
+    SessionMoved,
     StoreInUse,
     StoreUnavailable,
 )
 from everthread.storage.check import problems
 from everthread.storage.ledger import advance, begin, erase, forget_interrupted, record
 from everthread.storage.line import Lines
-from everthread.storage.recent import Recent
+from everthread.storage.recent import Sessions, Windows
 from everthread.storage.rows import (
     STEP_COLUMNS,
     moment,
@@ -68,7 +69,8 @@ class SqliteStore:
         self._reader: sqlite3.Connection | None = None
         self._reading = threading.Lock()
         self._writer: Writer | None = None
-        self._recent = Recent()
+        self._sessions = Sessions()
+        self._windows = Windows()
 
     # --- life ---------------------------------------------------------------------------------------------------
 
@@ -206,9 +208,15 @@ class SqliteStore:
         return self._find(tenant, session_id)
 
     def _find(self, tenant: Tenant, session_id: SessionId) -> Session | None:
+        if self._serving and (known := self._sessions.get(tenant, session_id)) is not None and self._reader:
+            return known
         with self._read() as db:
             row = db.execute(FIND, (tenant, session_id)).fetchone()
-        return session_of(row) if row else None
+        if row is None:
+            return None
+        session = session_of(row)
+        self._sessions.put(tenant, session_id, session)
+        return session
 
     def claim(
         self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue"
@@ -219,15 +227,16 @@ class SqliteStore:
     async def _claim(self, tenant: Tenant, session_id: SessionId, by: StepId, on_busy: OnBusy) -> AsyncIterator[Claim]:
         session = self._find(tenant, session_id)
         root = session.root if session else session_id
-        async with self._lines.hold((tenant, root), by, on_busy) as waited:
-            if waited:
-                session = self._find(tenant, session_id)
-            yield Claim(tenant, session_id, session)
+        waited = await self._lines.take((tenant, root), by, on_busy)
+        try:
+            yield Claim(tenant, session_id, self._find(tenant, session_id) if waited else session)
+        finally:
+            self._lines.release((tenant, root))
 
     async def window(self, tenant: Tenant, session: Session, *, tokens: int) -> tuple[Past, ...]:
         if session.last_seq == 0 and session.prior is None:
             return ()
-        known = self._recent.get((tenant, session.lineage), session, tokens)
+        known = self._windows.get((tenant, session.lineage), session, tokens)
         if known is not None:
             return known
         newest: list[Past] = []
@@ -239,7 +248,7 @@ class SqliteStore:
                     break
                 newest.append(past)
         window = tuple(reversed(newest))
-        self._recent.put((tenant, session.lineage), session, tokens, window)
+        self._windows.put((tenant, session.lineage), session, tokens, window)
         return window
 
     def _backwards(self, db: sqlite3.Connection, tenant: Tenant, session: Session) -> Iterator[Past]:
@@ -284,9 +293,14 @@ class SqliteStore:
             record(later, tenant, commit, scope)
             return session
 
-        session = await self._open_writer().put(job)
+        try:
+            session = await self._open_writer().put(job)
+        except SessionMoved:
+            self._sessions.drop(tenant, commit.session)
+            raise
         step = commit.step
-        self._recent.append((tenant, session.lineage), step.seq, past_of(step.messages(), step.tokens, step.turn))
+        self._sessions.moved(tenant, session)
+        self._windows.append((tenant, session.lineage), step.seq, past_of(step.messages(), step.tokens, step.turn))
         return session
 
     async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
@@ -297,7 +311,9 @@ class SqliteStore:
             ).fetchall()
             for tenant, thread in threads:
                 erase(db, tenant, thread)
-                self._recent.clear()
+            if threads:
+                self._sessions.clear()
+                self._windows.clear()
             replays = db.execute(
                 "DELETE FROM replay WHERE (tenant, key) IN"
                 " (SELECT tenant, key FROM replay WHERE created_at < ? AND step IS NOT NULL LIMIT ?)",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from datetime import datetime
 
 from everthread.core.ids import SessionId, Tenant
 from everthread.core.ports import Recorded, Store
 from everthread.core.session import Session
-from everthread.core.turn import Event, Finished, Replay, Started, unfold
+from everthread.core.turn import Event, Events, Finished, Replay, Started, unfold
 
 
 async def once(
@@ -17,27 +17,27 @@ async def once(
     tenant: Tenant,
     replay: Replay,
     *,
-    events: Callable[[], AsyncGenerator[Event, None]],
+    events: Callable[[], Events],
     permit: Callable[[Session], None],
     asked: SessionId | None,
     now: datetime,
-) -> AsyncGenerator[Event, None]:
+) -> Events:
     """Runs the turn if this key is new; else tells again what it led to."""
     known = await store.reserve(tenant, replay, now=now)
     if isinstance(known, Recorded):
         permit(known.session)
-        for event in replayed(known, asked=asked):
-            yield event
+        yield list(replayed(known, asked=asked))
         return
     kept = retold = False
     try:
         async with aclosing(events()) as running:
-            async for event in running:
-                if isinstance(event, Started):
-                    retold = event.replayed  # by the client's own message id: this key was not used
-                elif isinstance(event, Finished):
-                    kept = not event.degraded and not retold
-                yield event
+            async for some in running:
+                first, last = some[0], some[-1]
+                if isinstance(first, Started):
+                    retold = first.replayed  # by the client's own message id: this key was not used
+                if isinstance(last, Finished):
+                    kept = not last.degraded and not retold
+                yield some
     finally:
         if not kept:
             await store.release(tenant, replay)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import datetime, timedelta
 
@@ -15,7 +14,7 @@ from everthread.context.tokens import weigh
 from everthread.core.ids import LineageId, ScopeId, SessionId, StepId, ThreadId
 from everthread.core.ports import Clock, Commit, Ids, Model, Past, Recorded, Store, TokenCounter, past_of
 from everthread.core.session import Session, begin
-from everthread.core.turn import Event, Finished, Folding, Prompt, Started, Step, Turn, Usage
+from everthread.core.turn import Events, Finished, Folding, Prompt, Started, Step, Turn, Usage
 from everthread.errors import Malformed, NotFound, SessionKeyMismatch, StoreUnavailable
 from everthread.turns import replay
 
@@ -54,7 +53,7 @@ class Turns:
         self._budget = budget
         self._answer_without_history = answer_without_history
 
-    def run(self, turn: Turn) -> AsyncGenerator[Event, None]:
+    def run(self, turn: Turn) -> Events:
         """The turn's events: `Started` first, `Finished` last, and by then it is on disk."""
         if turn.envelope.auxiliary:
             return self._traceless(turn)
@@ -70,7 +69,7 @@ class Turns:
             now=self._clock.now(),
         )
 
-    async def _held(self, turn: Turn) -> AsyncGenerator[Event, None]:
+    async def _held(self, turn: Turn) -> Events:
         """The turn while its session is ours."""
         envelope = turn.envelope
         name = StepId(self._ids.new())
@@ -81,22 +80,21 @@ class Turns:
                 permit(turn, claim.session)
                 known = await self._redelivered(turn, claim.session)
                 if known is not None:
-                    for event in replay.replayed(known, asked=envelope.session_id):
-                        yield event
+                    yield list(replay.replayed(known, asked=envelope.session_id))
                     return
                 plan = await self._plan(turn, claim.session, claim.session_id)
                 begun = True
                 async with aclosing(self._answer(turn, plan, name)) as events:
-                    async for event in events:
-                        yield event
+                    async for some in events:
+                        yield some
         except StoreUnavailable:
             if begun or not self._answer_without_history:
                 raise
             async with aclosing(self._traceless(turn, degraded=True)) as events:
-                async for event in events:
-                    yield event
+                async for some in events:
+                    yield some
 
-    async def _traceless(self, turn: Turn, *, degraded: bool = False) -> AsyncGenerator[Event, None]:
+    async def _traceless(self, turn: Turn, *, degraded: bool = False) -> Events:
         """An answer that leaves nothing behind: for a UI's own requests, or when there is no store to keep it."""
         envelope = turn.envelope
         session_id = envelope.session_id or self._fresh_id()
@@ -105,22 +103,22 @@ class Turns:
         plan = await self._plan(turn, session, session_id)
         name = StepId(self._ids.new())
         async with aclosing(self._answer(turn, plan, name, keep=False, degraded=degraded)) as events:
-            async for event in events:
-                yield event
+            async for some in events:
+                yield some
 
     async def _answer(
         self, turn: Turn, plan: Plan, name: StepId, *, keep: bool = True, degraded: bool = False
-    ) -> AsyncGenerator[Event, None]:
+    ) -> Events:
         """Asks the model, passes on what it says, and keeps it."""
         now = self._clock.now()
         folding = Folding()
-        yield Started(session=plan.session, step=name, at=now)
+        yield [Started(session=plan.session, step=name, at=now)]
         async with aclosing(loop.run(self._model, prompt(turn, plan), folding)) as events:
-            async for event in events:
-                yield event
+            async for some in events:
+                yield some
         step = self._step(turn, plan, folding, name, now)
         session = await self._commit(turn, plan, step) if keep else plan.session
-        yield Finished(session=session, asked=turn.envelope.session_id, step=step, degraded=degraded)
+        yield [Finished(session=session, asked=turn.envelope.session_id, step=step, degraded=degraded)]
 
     async def _commit(self, turn: Turn, plan: Plan, step: Step) -> Session:
         return await self._store.commit(
@@ -179,7 +177,7 @@ class Turns:
     def _step(self, turn: Turn, plan: Plan, folding: Folding, name: StepId, now: datetime) -> Step:
         envelope, session, given = turn.envelope, plan.session, plan.reconciled.input
         context = plan.assembled.context
-        outcome = folding.outcome(Usage(context.prompt_tokens, self._counter.count(folding.text)))
+        outcome = folding.outcome(lambda: Usage(context.prompt_tokens, self._counter.count(folding.text)))
         answer = outcome.choices[0].message()
         goes_on = given[0].answers is not None and plan.past and plan.past[-1].turn
         return Step(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
 from everthread.core.ports import Model, ModelCard
-from everthread.core.turn import ChoiceEnded, ModelEvent, Prompt, TextDelta
+from everthread.core.turn import ChoiceEnded, ModelEvent, ModelEvents, Prompt, TextDelta
 from everthread.errors import (
     ModelNotFound,
     UpstreamDisconnected,
@@ -77,22 +77,22 @@ class Local:
         """Returns when the model is loaded; raises an UpstreamFailure if it does not start."""
         await self._supervisor.address()
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(self, prompt: Prompt) -> ModelEvents:
         if prompt.model != self.name:
             raise ModelNotFound(f"There is no model {prompt.model!r} here, only {self.name!r}.", param="model")
         allowed = union.union(prompt.options)
         asked = union.prompt_for(prompt, allowed)
         async with self._line.place(auxiliary=prompt.auxiliary), aclosing(self._ask(asked)) as events:
-            async for event in events if allowed is None else read(events, allowed):
-                yield event
+            async for some in events if allowed is None else read(events, allowed):
+                yield some
 
-    async def _ask(self, prompt: Prompt) -> AsyncGenerator[ModelEvent]:
+    async def _ask(self, prompt: Prompt) -> ModelEvents:
         """Asks the child, over a new connection: llama.cpp closes one after a stream without saying so."""
         address = await self._supervisor.address()
         model = self._connect(address.url, address.key)
         try:
-            async for event in model.stream(prompt):
-                yield event
+            async for some in model.stream(prompt):
+                yield some
         except BROKEN_OFF as failure:
             await self._supervisor.doubt(address)
             if isinstance(failure, UpstreamIncomplete):
@@ -108,16 +108,18 @@ class Local:
         await self._supervisor.close()
 
 
-async def read(events: AsyncIterator[ModelEvent], allowed: union.Union) -> AsyncIterator[ModelEvent]:
+async def read(events: ModelEvents, allowed: union.Union) -> ModelEvents:
     """The model's JSON as what it means."""
     reading = Reading(allowed, call_id=f"call_{secrets.token_hex(12)}")
-    async for event in events:
-        match event:
-            case TextDelta(text=text):
-                for each in reading.feed(text):
-                    yield each
-            case ChoiceEnded(reason=reason):
-                for each in reading.end(reason):
-                    yield each
-            case _:
-                yield event
+    async for some in events:
+        meant: list[ModelEvent] = []
+        for event in some:
+            match event:
+                case TextDelta(text=text):
+                    meant.extend(reading.feed(text))
+                case ChoiceEnded(reason=reason):
+                    meant.extend(reading.end(reason))
+                case _:
+                    meant.append(event)
+        if meant:
+            yield meant
