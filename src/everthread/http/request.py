@@ -34,6 +34,20 @@ NAMES = {
 }
 
 
+RARE = frozenset(
+    {
+        b"x-hermes-session-key",
+        b"x-hermes-task",
+        b"x-hermes-on-busy",
+        b"x-hermes-message-time",
+        b"x-hermes-message-id",
+        b"x-hermes-parent-message-id",
+        b"x-openwebui-chat-id",
+        b"x-openwebui-user-id",
+    }
+)
+
+
 class Disconnected(Exception):
     """The client left before its request was complete."""
 
@@ -43,6 +57,7 @@ class Headers:
 
     def __init__(self, pairs: list[tuple[bytes, bytes]]) -> None:
         self._values = dict(pairs)
+        self.plain = RARE.isdisjoint(self._values)  # nothing but what every client sends, and perhaps a session
         if len(self._values) != len(pairs):
             names = [name for name, _ in pairs]
             for name in ONCE:
@@ -61,11 +76,14 @@ class Headers:
 
 def envelope(headers: Headers, key: ApiKey, *, now: datetime) -> Envelope:
     """Who is asking, in which session, under which memory scope."""
-    session_id = headers.name(b"x-hermes-session-id") or headers.name(b"x-openwebui-chat-id")
-    session_key = headers.name(b"x-hermes-session-key") or headers.name(b"x-openwebui-user-id")
+    session_id = headers.name(b"x-hermes-session-id")
+    prefix = key.session_key_prefix
     if session_id == "@current":
         raise Malformed("@current is a reserved session id.", param="X-Hermes-Session-Id")
-    prefix = key.session_key_prefix
+    if headers.plain:
+        return Envelope(tenant=key.tenant, session_id=SessionId(session_id) if session_id else None, key_prefix=prefix)
+    session_id = session_id or headers.name(b"x-openwebui-chat-id")
+    session_key = headers.name(b"x-hermes-session-key") or headers.name(b"x-openwebui-user-id")
     if prefix is not None and session_key is not None and not session_key.startswith(prefix):
         raise NotFound("There is no such session key.")
     return Envelope(

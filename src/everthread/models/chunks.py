@@ -17,7 +17,7 @@ from everthread.core.turn import (
     ToolCallDelta,
     Usage,
 )
-from everthread.errors import UpstreamFailed, UpstreamIncomplete, UpstreamMalformed
+from everthread.errors import UpstreamFailed, UpstreamFailure, UpstreamIncomplete, UpstreamMalformed
 
 LONGEST_LINE = 16 * 1024 * 1024
 NULL = msgspec.Raw(b"null")  # Raw has no place in a union with None
@@ -29,20 +29,30 @@ class Reading:
     def __init__(self, *, secret: str | None = None) -> None:
         self._secret = secret  # our key, which no error may repeat
         self.done = False  # [DONE] was seen
+        self._failed: UpstreamFailure | None = None
         self._rest = b""
         self._opened = False
         self._begun: set[int] = set()
         self._ended: set[int] = set()
         self._called: set[tuple[int, int]] = set()
-        self._decode = msgspec.json.Decoder(ChunkIn).decode
 
     @property
     def complete(self) -> bool:
         return bool(self._ended) and self._begun <= self._ended
 
     def feed(self, data: bytes) -> list[ModelEvent]:
-        """What these bytes add to the answer."""
+        """What these bytes add to the answer. A failure among them is raised after what came before it was told."""
         events: list[ModelEvent] = []
+        if self._failed is None:
+            try:
+                self._lines(data, events)
+            except UpstreamFailure as failure:
+                self._failed = failure
+        if self._failed is not None and not events:
+            raise self._failed
+        return events
+
+    def _lines(self, data: bytes, events: list[ModelEvent]) -> None:
         lines = (self._rest + data).split(b"\n") if self._rest else data.split(b"\n")
         self._rest = lines.pop()
         if len(self._rest) > LONGEST_LINE:
@@ -56,13 +66,12 @@ class Reading:
                 self._read(payload, events)
             elif line.startswith((b"{", b"<")):  # neither a field nor a comment
                 raise UpstreamMalformed
-        return events
 
     def _read(self, payload: bytes, events: list[ModelEvent]) -> None:
         try:
             if not payload.isascii():
                 payload.decode()  # what is skipped is not looked at otherwise
-            chunk = self._decode(payload)
+            chunk = CHUNK.decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise UpstreamMalformed from error
         if chunk.error is not None:
@@ -80,7 +89,7 @@ class Reading:
             if choice.finish_reason:
                 self._ended.add(choice.index)
                 events.append(ChoiceEnded(choice.finish_reason, choice.index))
-        if chunk.usage != NULL:
+        if chunk.usage is not NULL and chunk.usage != NULL:
             events.append(usage(bytes(chunk.usage)))
 
     def _name_calls(self, events: list[ModelEvent]) -> None:
@@ -99,6 +108,8 @@ class Reading:
 
     def close(self) -> None:
         """The stream is over: is the answer whole?"""
+        if self._failed is not None:
+            raise self._failed
         if self.complete:
             return
         if not self._opened and self._rest.lstrip().startswith((b"{", b"<")):
@@ -161,7 +172,7 @@ class ChoiceIn(msgspec.Struct):
         events.extend(call.event(number) for call in delta.tool_calls or ())
 
     def _logprobs(self) -> bytes | None:
-        if self.logprobs == NULL:
+        if self.logprobs is NULL or self.logprobs == NULL:  # left out, or null
             return None
         raw = bytes(self.logprobs)
         if not raw.startswith(b"{"):
@@ -184,6 +195,8 @@ class ChunkIn(msgspec.Struct):
     usage: msgspec.Raw = NULL
     error: ErrorBody | str | None = None
 
+
+CHUNK = msgspec.json.Decoder(ChunkIn)
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 

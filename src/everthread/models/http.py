@@ -149,13 +149,14 @@ class Connection(asyncio.Protocol):
         return data
 
     async def _wait(self, patience: float, else_: str) -> None:
-        self._waiter = self._loop.create_future()
+        waiter = self._waiter = self._loop.create_future()
+        timer = self._loop.call_later(patience, give_up, waiter)
         try:
-            async with asyncio.timeout(patience):
-                await self._waiter
+            await waiter
         except TimeoutError as error:
             raise UpstreamTimeout(else_) from error
         finally:
+            timer.cancel()
             self._waiter = None
 
     @property
@@ -164,6 +165,11 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         self._transport.abort()
+
+
+def give_up(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_exception(TimeoutError())
 
 
 class Answer:

@@ -68,7 +68,7 @@ class Pool:
                 left = tries[1:] if pause is not None else [other for other in tries[1:] if other != tries[0]]
                 if begun or not left or (isinstance(failure, UpstreamFailed) and failure.final):
                     raise
-                log.warning("upstream model %s: %s; now %s", tries[0], failure.code, left[0])
+                log.warning("upstream model %s: %s; trying again with %s", tries[0], failure.code, left[0])
             if left[0] == tries[0]:
                 await self._pause(pause or 0.0)
             tries = left

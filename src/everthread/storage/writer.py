@@ -1,8 +1,8 @@
 """One connection writes. Jobs that arrive together share one transaction, each in a savepoint of its own.
 
-What decides a job's outcome is short and runs where the event loop runs. A thread does what is left: rows that were
-put off until then, many in one statement, and the COMMIT, which waits for the disk. A thread that ran every statement
-would wait for the interpreter's lock after each of them: docs/decisions/001-one-writer-sqlite.md has the figures.
+Statements are short and run where the event loop runs; rows that nothing in the transaction needs to see are put off
+and inserted many at once. A thread does what waits for the disk: the COMMIT. If it ran the statements too, it would
+wait for the interpreter's lock after each of them: docs/decisions/001-one-writer-sqlite.md has the figures.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._busy_since: float | None = None
-        self._commits: queue.SimpleQueue[tuple[list[Waiting], Later] | None] = queue.SimpleQueue()
+        self._commits: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._commit, name="everthread-commit", daemon=True)
         self._thread.start()
 
@@ -92,7 +92,7 @@ class Writer:
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._begin)
-        return await asyncio.shield(future)  # a caller that leaves does not take the write back
+        return await future  # a caller that leaves does not take the write back
 
     async def stop(self) -> None:
         """Returns when every job that was handed in is done."""
@@ -116,10 +116,11 @@ class Writer:
                 if waiting.sees_all:
                     later.write(self._db)
                 self._one(waiting, later)
+            later.write(self._db)
         except sqlite3.Error as error:
             self._done(jobs, error)
         else:
-            self._commits.put((jobs, later))
+            self._commits.put(jobs)
 
     def _not_begun(self, error: sqlite3.Error) -> None:
         """Another process is writing: try again shortly. Anything else, or too long, is told to those who wait."""
@@ -148,11 +149,9 @@ class Writer:
 
     def _commit(self) -> None:
         """The thread: commits, and says so."""
-        while (ready := self._commits.get()) is not None:
-            jobs, later = ready
+        while (jobs := self._commits.get()) is not None:
             failed: sqlite3.Error | None = None
             try:
-                later.write(self._db)
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
                 failed = error

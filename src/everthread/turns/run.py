@@ -31,6 +31,31 @@ class Plan(msgspec.Struct, frozen=True):
     past: tuple[Past, ...]
 
 
+class Asking:
+    """A turn that is being asked: its plan, its name, and what the model has said so far."""
+
+    def __init__(self, turn: Turn, plan: Plan, name: StepId, now: datetime) -> None:
+        self.turn = turn
+        self.plan = plan
+        self.name = name
+        self.now = now
+        self.folding = Folding()
+
+    def started(self) -> Started:
+        return Started(session=self.plan.session, step=self.name, at=self.now)
+
+    def prompt(self) -> Prompt:
+        return Prompt(
+            model=self.turn.model or "",
+            messages=self.plan.assembled.messages,
+            options=self.turn.options,
+            auxiliary=self.turn.envelope.auxiliary,
+        )
+
+    def finished(self, session: Session, step: Step, *, degraded: bool = False) -> Finished:
+        return Finished(session=session, asked=self.turn.envelope.session_id, step=step, degraded=degraded)
+
+
 class Turns:
     """Runs turns: the one path that every endpoint leads to."""
 
@@ -78,21 +103,29 @@ class Turns:
         try:
             async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
                 permit(turn, claim.session)
-                known = await self._redelivered(turn, claim.session)
+                known = await self._redelivered(turn, claim.session) if envelope.message_id else None
                 if known is not None:
                     yield list(replay.replayed(known, asked=envelope.session_id))
                     return
-                plan = await self._plan(turn, claim.session, claim.session_id)
+                asking = Asking(turn, await self._plan(turn, claim.session, session_id), name, self._clock.now())
                 begun = True
-                async with aclosing(self._answer(turn, plan, name)) as events:
+                yield [asking.started()]
+                events = loop.run(self._model, asking.prompt(), asking.folding)
+                try:
                     async for some in events:
                         yield some
+                finally:
+                    await events.aclose()
+                step = self._step(asking)
+                session = await self._commit(asking, step)
         except StoreUnavailable:
             if begun or not self._answer_without_history:
                 raise
-            async with aclosing(self._traceless(turn, degraded=True)) as events:
-                async for some in events:
-                    yield some
+            async with aclosing(self._traceless(turn, degraded=True)) as rest:
+                async for some_more in rest:
+                    yield some_more
+        else:
+            yield [asking.finished(session, step)]
 
     async def _traceless(self, turn: Turn, *, degraded: bool = False) -> Events:
         """An answer that leaves nothing behind: for a UI's own requests, or when there is no store to keep it."""
@@ -101,35 +134,24 @@ class Turns:
         session = None if degraded else await self._store.find(envelope.tenant, session_id)
         permit(turn, session)
         plan = await self._plan(turn, session, session_id)
-        name = StepId(self._ids.new())
-        async with aclosing(self._answer(turn, plan, name, keep=False, degraded=degraded)) as events:
+        asking = Asking(turn, plan, StepId(self._ids.new()), self._clock.now())
+        yield [asking.started()]
+        async with aclosing(loop.run(self._model, asking.prompt(), asking.folding)) as events:
             async for some in events:
                 yield some
+        yield [asking.finished(plan.session, self._step(asking), degraded=degraded)]
 
-    async def _answer(
-        self, turn: Turn, plan: Plan, name: StepId, *, keep: bool = True, degraded: bool = False
-    ) -> Events:
-        """Asks the model, passes on what it says, and keeps it."""
-        now = self._clock.now()
-        folding = Folding()
-        yield [Started(session=plan.session, step=name, at=now)]
-        async with aclosing(loop.run(self._model, prompt(turn, plan), folding)) as events:
-            async for some in events:
-                yield some
-        step = self._step(turn, plan, folding, name, now)
-        session = await self._commit(turn, plan, step) if keep else plan.session
-        yield [Finished(session=session, asked=turn.envelope.session_id, step=step, degraded=degraded)]
-
-    async def _commit(self, turn: Turn, plan: Plan, step: Step) -> Session:
+    async def _commit(self, asking: Asking, step: Step) -> Session:
+        envelope, plan = asking.turn.envelope, asking.plan
         return await self._store.commit(
-            turn.envelope.tenant,
+            envelope.tenant,
             Commit(
                 session=plan.session,
                 step=step,
                 begins=plan.begins,
                 imported=plan.reconciled.imported,
-                bind=turn.envelope.session_key if plan.session.session_key is None else None,
-                replay=turn.envelope.replay,
+                bind=envelope.session_key if plan.session.session_key is None else None,
+                replay=envelope.replay,
             ),
         )
 
@@ -174,7 +196,8 @@ class Turns:
             prior=imported[-1].rolling if imported else None,
         )
 
-    def _step(self, turn: Turn, plan: Plan, folding: Folding, name: StepId, now: datetime) -> Step:
+    def _step(self, asking: Asking) -> Step:
+        turn, plan, folding, name, now = asking.turn, asking.plan, asking.folding, asking.name, asking.now
         envelope, session, given = turn.envelope, plan.session, plan.reconciled.input
         context = plan.assembled.context
         outcome = folding.outcome(lambda: Usage(context.prompt_tokens, self._counter.count(folding.text)))
@@ -199,15 +222,6 @@ class Turns:
 
     def _fresh_id(self) -> SessionId:
         return SessionId(f"ses_{self._ids.new()}")
-
-
-def prompt(turn: Turn, plan: Plan) -> Prompt:
-    return Prompt(
-        model=turn.model or "",
-        messages=plan.assembled.messages,
-        options=turn.options,
-        auxiliary=turn.envelope.auxiliary,
-    )
 
 
 def permit(turn: Turn, session: Session | None) -> None:
