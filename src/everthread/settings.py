@@ -49,7 +49,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """The SQLite file that `store` names."""
         if self.store is None:
             return self.home / "everthread.db"
-        return Path(self.store.removeprefix("sqlite:///"))
+        return Path(self.store.removeprefix("sqlite:///")).expanduser()
 
     @property
     def key_file(self) -> Path:
@@ -64,7 +64,7 @@ def load(environ: Mapping[str, str] | None = None, *, file: Path | None = None) 
     """The settings: the environment first, then the file, then the defaults. Malformed says which one is wrong."""
     environ = os.environ if environ is None else environ
     given = {
-        name.removeprefix(PREFIX).lower(): text
+        name.removeprefix(PREFIX).lower(): text.strip()
         for name, text in environ.items()
         if name.startswith(PREFIX) and text.strip()
     }
@@ -75,7 +75,7 @@ def load(environ: Mapping[str, str] | None = None, *, file: Path | None = None) 
         if isinstance(values.get(name), str):
             values[name] = [item.strip() for item in values[name].split(",") if item.strip()]
     if "upstream_url" not in values:
-        values.update(from_openai(environ))
+        values = {**from_openai(environ), **values}
     try:
         settings = msgspec.convert(values, Settings, strict=False, dec_hook=path)
     except msgspec.ValidationError as error:
@@ -120,12 +120,22 @@ def explained(error: msgspec.ValidationError) -> str:
     return what
 
 
+def is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none
+        return False
+
+
 def checked(settings: Settings) -> Settings:
     url = settings.upstream_url
-    if url is not None and urlsplit(url).scheme not in {"http", "https"}:
+    if url is not None and not is_http(url):
         raise Malformed(f"{PREFIX}UPSTREAM_URL must be an http or https URL that ends in /v1, not {url!r}.")
     if url is not None and urlsplit(url).hostname == urlsplit(OPENAI_URL).hostname and settings.model is None:
         raise Malformed(f"Say which of OpenAI's models answers: set {PREFIX}MODEL.")
+    if settings.store is not None and not settings.store.removeprefix("sqlite:///").strip("/ "):
+        raise Malformed(f"{PREFIX}STORE must name a file: sqlite:///path.")
     if settings.store is not None and not settings.store.startswith("sqlite:///"):
         raise Malformed(f"{PREFIX}STORE must be sqlite:///path, not {settings.store.partition(':')[0]}:...")
     if settings.log_level.lower() not in {"debug", "info", "warning", "error"}:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import secrets
@@ -18,7 +17,7 @@ import msgspec
 
 from everthread.context.tokens import O200k
 from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant
-from everthread.core.key import ApiKey
+from everthread.core.key import ApiKey, id_in
 from everthread.core.ports import Model, Store
 from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
 from everthread.http import auth, request
@@ -35,10 +34,11 @@ from everthread.wire import chat
 
 log = logging.getLogger("everthread")
 
-__all__ = ["SqliteStore", "SystemClock", "new_key", "open_store", "running", "weights"]
+__all__ = ["SqliteStore", "SystemClock", "make_home", "new_key", "open_store", "running", "weights"]
 
 DEFAULT_BUDGET = 12_000
 TIDY_EVERY = 600.0  # seconds
+TIDY_AT_ONCE = 10  # threads: a small portion, so that nobody waits
 REPLAYS_KEPT = timedelta(hours=48)
 LEAST_DISK = 100 * 1024 * 1024
 SHORTEST_STRONG_KEY = 24
@@ -91,6 +91,13 @@ def embedded_name(settings: Settings) -> str:
     return settings.model or weights.default_name(weights.free_memory())
 
 
+def make_home(settings: Settings) -> None:
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreUnavailable(f"EVERTHREAD_HOME={settings.home} cannot be made: {error.strerror or error}.") from error
+
+
 def open_store(settings: Settings, *, serving: bool) -> SqliteStore:
     return SqliteStore(settings.database, serving=serving)
 
@@ -105,7 +112,7 @@ def new_key(
         id=id_,
         tenant=tenant,
         name=name,
-        digest=hashlib.sha256(secret.encode()).digest(),
+        digest=auth.digest(secret),
         created_at=now,
         session_key_prefix=session_key_prefix,
     )
@@ -117,8 +124,9 @@ async def first_key(store: Store, settings: Settings) -> str:
     now = SystemClock().now()
     if file.exists():
         secret = file.read_text().strip()
-        known = await store.key(KeyId(secret.split("_")[1])) if secret.count("_") >= 2 else None
-        if known is not None and known.valid(now):
+        name = id_in(secret)
+        known = await store.key(name) if name else None
+        if known is not None and known.valid(now) and known.digest == auth.digest(secret):
             return secret
     secret, key = new_key(now, name="first key")
     await store.add_key(key)
@@ -161,7 +169,7 @@ class Running(msgspec.Struct, frozen=True):
 async def running(settings: Settings) -> AsyncIterator[Running]:
     """Opens every part, and closes each again in the opposite order."""
     rules = gate(settings)
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(settings)
     store = open_store(settings, serving=True)
     await store.open()
     try:
@@ -247,9 +255,9 @@ async def tidy(store: Store, settings: Settings) -> None:
             dropped = await store.tidy(
                 unnamed_before=now - timedelta(hours=settings.unnamed_ttl_hours),
                 replays_before=now - REPLAYS_KEPT,
-                limit=100,
+                limit=TIDY_AT_ONCE,
             )
         except Failure as failure:
             log.warning("tidying was put off: %s", failure.code)
             dropped = 0
-        await asyncio.sleep(1.0 if dropped >= 100 else TIDY_EVERY)
+        await asyncio.sleep(0.5 if dropped >= TIDY_AT_ONCE else TIDY_EVERY)

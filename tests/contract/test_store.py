@@ -294,13 +294,13 @@ def imported(*pairs: tuple[str, str]) -> tuple[Exchange, ...]:
     exchanges: list[Exchange] = []
     for place, (question, answer) in enumerate(pairs):
         rolling = b"|".join(f"{q}{a}".encode() for q, a in pairs[: place + 1])
-        exchanges.append(Exchange((say("user", question), say("assistant", answer)), rolling, 10))
+        exchanges.append(Exchange((say("user", question), say("assistant", answer)), rolling, b"", 10))
     return tuple(exchanges)
 
 
 async def bring(store: Store, name: str, *pairs: tuple[str, str], named: bool = True) -> Session:
     exchanges = imported(*pairs)
-    session = fresh(name, named=named, prior=exchanges[-1].rolling)
+    session = fresh(name, named=named, prior=exchanges[-1].address)
     return await put(store, session, "and now?", imported=exchanges)
 
 
@@ -325,6 +325,16 @@ async def test_imported_history_that_two_threads_share_outlives_either(store: St
     assert await store.check(repair=False) == ()
     again = await bring(store, "four", ("q1", "a1"), ("other", "way"))
     assert (await texts(store, again))[2:4] == ["other", "way"]
+
+
+async def test_a_key_whose_release_failed_is_not_stuck(store: Store, engine: Engine) -> None:
+    """A store that fails at the end of a turn fails to release its key too; a retry must run all the same."""
+    await store.reserve(A, ONCE, now=NOW)
+    await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.release(A, ONCE)
+    await store.open()
+    assert await store.reserve(A, ONCE, now=NOW) == Reserved()
 
 
 # --- tidying ---

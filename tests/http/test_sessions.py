@@ -98,6 +98,20 @@ def test_a_headerless_body_with_a_history_is_answered_with_it(client: Client, up
     assert words(upstream.prompts[-1])[:3] == ["q1", "a1", "q2"]
 
 
+def test_imported_histories_that_differ_only_in_their_pictures_stay_apart(
+    client: Client, upstream: Upstream, name: str
+) -> None:
+    def history(picture: str) -> list[dict[str, object]]:
+        parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": picture}}]
+        return [{"role": "user", "content": parts}, {"role": "assistant", "content": "A cat."}]
+
+    for who in ("alice", "bob"):
+        client.say([*history(f"data:{who}"), {"role": "user", "content": "Sure?"}], session=f"{name}/{who}", key=who)
+    client.say("And now?", session=f"{name}/bob")
+    assert "data:bob" in str(upstream.prompts[-1])
+    assert "data:alice" not in str(upstream.prompts[-1])
+
+
 def test_who_says_hi_twice_said_it_twice(client: Client, upstream: Upstream, name: str) -> None:
     client.say("hi", session=name)
     client.say("hi", session=name)

@@ -93,3 +93,17 @@ def test_a_new_question_while_a_call_is_open_closes_it_in_the_prompt(
     assert [m["role"] for m in prompt] == ["user", "assistant", "tool", "user"]
     assert prompt[2]["content"] == "[no result]"
     assert client.say([result("c1", "5")], session=name).status == 400, "it was closed"
+
+
+def test_a_result_under_the_same_message_id_goes_on(client: Client, upstream: Upstream, name: str) -> None:
+    mine = {"X-Hermes-Message-Id": "m1"}
+    upstream.plan.append(calls(("c1", "add", "{}")))
+    client.say("2+3?", session=name, tools=TOOLS, headers=mine)
+    upstream.plan.append(says("It is 5."))
+    assert client.say([result("c1", "5")], session=name, tools=TOOLS, headers=mine).text == "It is 5."
+
+
+def test_the_functions_that_tools_replaced_are_refused_in_plain_words(client: Client, upstream: Upstream) -> None:
+    answer = client.say("2+3?", functions=[{"name": "add"}])
+    assert (answer.status, answer.json["error"]["param"]) == (400, "functions")
+    assert "use tools" in answer.json["error"]["message"]

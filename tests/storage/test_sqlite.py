@@ -71,7 +71,7 @@ async def test_check_finds_a_damaged_index_and_repairs_it(tmp_path: Path) -> Non
     session = await put(store, fresh("s"), "the zebra crossed")
     await store._write(lambda db: db.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('delete-all')"))
     assert await store.search(A, session.scope, "zebra", limit=5) == ()
-    assert [p.mended for p in await store.check(repair=False)] == [False]
+    assert [p.what for p in await store.check(repair=False)] == ["the index covers 0 of 2 pieces of text"]
     assert [p.mended for p in await store.check(repair=True)] == [True]
     assert await store.check(repair=False) == ()
     assert len(await store.search(A, session.scope, "zebra", limit=5)) == 1
@@ -101,6 +101,31 @@ async def test_check_finds_what_must_not_be(tmp_path: Path, damage: str, found: 
     problems = "; ".join(problem.what for problem in await store.check(repair=False))
     await store.close()
     assert found in problems
+
+
+async def test_repair_indexes_what_the_ledger_has_and_the_index_has_not(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    session = await put(store, await put(store, fresh("s", "k"), "the zebra crossed"), "the heron flew")
+    await store._write(lambda db: db.execute("DELETE FROM chunk WHERE seq = 1"))
+    assert [p.mended for p in await store.check(repair=True)] == [True]
+    assert await store.check(repair=False) == ()
+    assert [hit.seq for hit in await store.search(A, session.scope, "zebra", limit=5)] == [1]
+    await store.close()
+
+
+async def test_a_check_does_not_hold_up_a_server_that_writes(tmp_path: Path) -> None:
+    server, tool = SqliteStore(tmp_path / "x.db"), SqliteStore(tmp_path / "x.db", serving=False)
+    await server.open()
+    await tool.open()
+    db = tool._connect()
+    db.execute("BEGIN")
+    db.execute("SELECT count(*) FROM step").fetchone()  # a check in the middle of its snapshot
+    await asyncio.wait_for(put(server, fresh("s"), "hello"), 2)
+    db.close()
+    assert await tool.check(repair=False) == ()
+    await tool.close()
+    await server.close()
 
 
 async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path: Path) -> None:

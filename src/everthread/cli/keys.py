@@ -40,7 +40,7 @@ def register(commands: Subparsers) -> None:
 def with_store(work: Callable[[Store], Awaitable[int]]) -> int:
     async def working() -> int:
         chosen = settings.load()
-        chosen.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        wiring.make_home(chosen)
         store = wiring.open_store(chosen, serving=False)
         await store.open()
         try:

@@ -34,14 +34,15 @@ def begun(messages: tuple[Message, ...], counter: TokenCounter) -> Reconciled:
     history = messages[: len(messages) - len(new)]
     imported: list[Exchange] = []
     pending: list[Message] = []
-    rolling = b""
+    rolling = address = b""
     calls: tuple[str, ...] = ()
     for message in history:
         pending.append(message)
         if message.role == "assistant":
             refuse_unknown_calls(tuple(pending[:-1]), calls)
-            rolling = rolled(rolling, tuple(pending))
-            imported.append(Exchange(tuple(pending), rolling, weigh(tuple(pending), counter)))
+            said = tuple(pending)
+            address, rolling = addressed(address, said), rolled(rolling, said)
+            imported.append(Exchange(said, address, rolling, weigh(said, counter)))
             calls = message.calls
             pending = []
     refuse_unknown_calls(new, calls)
@@ -61,8 +62,17 @@ def refuse_unknown_calls(messages: tuple[Message, ...], calls: tuple[str, ...]) 
             raise Malformed(f"There is no open tool call {message.answers!r} in this conversation.", param="messages")
 
 
+def addressed(before: bytes, messages: tuple[Message, ...]) -> bytes:
+    """The hash of these messages and all before them, exactly as they came: images, arguments, white space and all."""
+    digest = hashlib.sha256(before)
+    for message in messages:
+        digest.update(b"%d:%b" % (len(message.raw), message.raw))
+    return digest.digest()
+
+
 def rolled(before: bytes, messages: tuple[Message, ...]) -> bytes:
-    """The hash of all that was said up to and including these messages, white space aside."""
+    """A hash of the words up to and including these messages, white space aside. For comparing, not for storing:
+    messages that differ only in their images have the same one."""
     digest = hashlib.sha256(before)
     for message in messages:
         digest.update(f"\x1e{message.role}\x1f{' '.join(message.text.split())}".encode())

@@ -15,6 +15,7 @@ from everthread.core.turn import Options
 
 PER_MESSAGE = 4  # what the chat format itself costs around each message
 PER_IMAGE = 1000  # an estimate: servers differ, and none tells before it is asked
+BYTES_PER_TOKEN = 4  # of files, sounds and what else is not text: an estimate too
 COUNTED_EXACTLY = 200_000  # characters; beyond, the rest is taken to be like the beginning
 
 # How o200k_base cuts text into pieces before merging: words with their contraction, numbers, signs, white space.
@@ -62,6 +63,7 @@ def weigh(messages: tuple[Message, ...], counter: TokenCounter) -> int:
         + counter.count(message.raw.decode() if message.calls else message.text)
         + (counter.count(message.name) if message.name else 0)
         + PER_IMAGE * message.images
+        + message.bulk // BYTES_PER_TOKEN
         for message in messages
     )
 

@@ -26,7 +26,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
-def parts(secret: str) -> KeyId | None:
+def id_in(secret: str) -> KeyId | None:
     """The id inside an `et_<id>_<secret>` key, or None when it is not of that form."""
     prefix, _, rest = secret.partition("_")
     name, _, random = rest.partition("_")

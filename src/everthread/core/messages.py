@@ -21,6 +21,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     calls: tuple[str, ...] = ()  # ids of the tool calls an assistant's message makes
     answers: str | None = None  # the call id a tool's message answers
     images: int = 0
+    bulk: int = 0  # bytes of parts that are neither text nor image
 
     @property
     def is_instruction(self) -> bool:

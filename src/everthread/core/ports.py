@@ -63,7 +63,8 @@ class Exchange(msgspec.Struct, frozen=True):
     """One imported step: what a client says was said before it came here."""
 
     messages: tuple[Message, ...]
-    rolling: bytes  # hash of this exchange and all before it
+    address: bytes  # hash of this exchange and all before it, byte for byte: what it is stored under
+    rolling: bytes  # hash of what was said so far, as later bodies are compared with it
     tokens: int
 
 

@@ -23,7 +23,7 @@ class Session(msgspec.Struct, frozen=True):
     session_key: SessionKey | None
     from_seq: int  # the first step of this epoch's window
     last_seq: int  # the newest step of the lineage; 0 when there is none
-    prior: bytes | None = None  # hash of the last imported exchange, if history was brought along
+    prior: bytes | None = None  # address of the last imported exchange, if history was brought along
     rolling: bytes = b""  # hash over all that was said on this path
     named: bool = True  # whether a client ever asked for it by name
 
@@ -45,6 +45,7 @@ def begin(
     session_key: SessionKey | None,
     named: bool,
     prior: bytes | None = None,
+    rolling: bytes = b"",
 ) -> Session:
     """A thread's first session, before anything was said in it."""
     return Session(
@@ -58,6 +59,6 @@ def begin(
         from_seq=1,
         last_seq=0,
         prior=prior,
-        rolling=prior or b"",
+        rolling=rolling,
         named=named,
     )

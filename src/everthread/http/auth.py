@@ -55,7 +55,7 @@ async def caller(headers: Headers, *, gate: Gate, store: Store, clock: Clock) ->
     seen = digest(secret)
     if gate.given_key is not None and hmac.compare_digest(seen, gate.given_key):
         return GIVEN
-    name = keys.parts(secret)
+    name = keys.id_in(secret)
     known = await store.key(name) if name else None
     if known is None or not hmac.compare_digest(seen, known.digest) or not known.valid(clock.now()):
         raise Unauthenticated("This API key is not valid.")

@@ -21,7 +21,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 LARGEST_BODY = 10 * 1024 * 1024
 CLOCK_SKEW = timedelta(seconds=60)
 
-ONCE = frozenset({b"x-hermes-session-id", b"x-hermes-session-key", b"idempotency-key", b"authorization"})
 NAMES = {
     b"x-hermes-session-id": "X-Hermes-Session-Id",
     b"x-hermes-session-key": "X-Hermes-Session-Key",
@@ -60,13 +59,13 @@ class Headers:
         self.plain = RARE.isdisjoint(self._values)  # nothing but what every client sends, and perhaps a session
         if len(self._values) != len(pairs):
             names = [name for name, _ in pairs]
-            for name in ONCE:
+            for name, shown in NAMES.items():
                 if names.count(name) > 1:
-                    raise Malformed(f"{NAMES[name]} was sent more than once.", param=NAMES[name])
+                    raise Malformed(f"{shown} was sent more than once.", param=shown)
 
     def get(self, name: bytes) -> str | None:
         value = self._values.get(name)
-        return (value.decode("latin-1").strip() or None) if value else None
+        return (value.decode("latin-1").strip(" \t") or None) if value else None
 
     def name(self, header: bytes) -> str | None:
         """A header that names something: printable ASCII, at most 256 characters."""
@@ -83,6 +82,8 @@ def envelope(headers: Headers, key: ApiKey, *, now: datetime) -> Envelope:
     if headers.plain:
         return Envelope(tenant=key.tenant, session_id=SessionId(session_id) if session_id else None, key_prefix=prefix)
     session_id = session_id or headers.name(b"x-openwebui-chat-id")
+    if session_id == "@current":
+        raise Malformed("@current is a reserved session id.", param="X-OpenWebUI-Chat-Id")
     session_key = headers.name(b"x-hermes-session-key") or headers.name(b"x-openwebui-user-id")
     if prefix is not None and session_key is not None and not session_key.startswith(prefix):
         raise NotFound("There is no such session key.")

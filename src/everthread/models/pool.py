@@ -25,7 +25,7 @@ log = logging.getLogger("everthread.models")
 ALIASES = ("hermes", "hermes-agent")
 RETRIES = 2
 LONGEST_PAUSE = 10.0  # seconds; a server that asks for more gets no retry from us
-CARDS_KEPT = 60.0  # seconds
+CARDS_KEPT = 5.0  # seconds: readiness asks for them
 WORTH_A_RETRY = (UpstreamUnreachable, UpstreamRateLimited, UpstreamFailed)
 
 

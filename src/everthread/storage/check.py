@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 
 from everthread.core.ports import Problem
+from everthread.storage.rows import pieces
+from everthread.wire.chat import stored_messages
 
 INVARIANTS = {
     "a lineage's tip is missing": """
@@ -27,16 +29,24 @@ INVARIANTS = {
             ON session.tenant = step.tenant AND session.session = step.session WHERE session.session IS NULL""",
     "imported history is missing": """
         SELECT thread.thread FROM thread LEFT JOIN prior
-            ON prior.tenant = thread.tenant AND prior.rolling = thread.prior
-        WHERE thread.prior IS NOT NULL AND prior.rolling IS NULL""",
+            ON prior.tenant = thread.tenant AND prior.address = thread.prior
+        WHERE thread.prior IS NOT NULL AND prior.address IS NULL""",
     "a replay points to a missing step": """
         SELECT replay.key FROM replay LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step
         WHERE replay.step IS NOT NULL AND step.step IS NULL""",
 }
 
 
-def problems(db: sqlite3.Connection, *, repair: bool) -> Iterator[Problem]:
-    """What is wrong with the file; the index, which is derived, is rebuilt when `repair` is set."""
+UNINDEXED = """
+    SELECT tenant, thread, lineage, seq, said_at, input, output FROM step
+    WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = step.tenant
+        AND chunk.thread = step.thread AND chunk.lineage = step.lineage AND chunk.seq = step.seq)
+      AND json_extract(output, '$.content') GLOB '*[a-zA-Z0-9]*'
+"""
+
+
+def problems(db: sqlite3.Connection) -> Iterator[Problem]:
+    """What is wrong with the file, from one snapshot and without a lock: a server may go on writing."""
     for (line,) in db.execute("PRAGMA integrity_check(20)").fetchall():
         if line != "ok":
             yield Problem(f"the file is damaged: {line}")
@@ -44,16 +54,34 @@ def problems(db: sqlite3.Connection, *, repair: bool) -> Iterator[Problem]:
         names = [row[0] for row in db.execute(f"{query} LIMIT 5").fetchall()]
         if names:
             yield Problem(f"{what}: {', '.join(map(str, names))}")
-    unindexed = db.execute(
-        "SELECT count(*) FROM step WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = step.tenant"
-        " AND chunk.thread = step.thread AND chunk.lineage = step.lineage AND chunk.seq = step.seq)"
-        " AND (json_extract(output, '$.content') GLOB '*[a-zA-Z0-9]*')"
-    ).fetchone()[0]
+    unindexed = db.execute(f"SELECT count(*) FROM ({UNINDEXED})").fetchone()[0]  # noqa: S608
     if unindexed:
         yield Problem(f"{unindexed} steps are not in the index")
+    chunks, indexed = db.execute(
+        "SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts_docsize)"
+    ).fetchone()
+    if chunks != indexed:
+        yield Problem(f"the index covers {indexed} of {chunks} pieces of text")
+
+
+def repair(db: sqlite3.Connection) -> Iterator[Problem]:
+    """Makes the index, which is derived, anew where it does not agree with the ledger. Needs the write lock."""
+    mended = 0
+    for tenant, thread, lineage, seq, said_at, given, output in db.execute(UNINDEXED).fetchall():
+        (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
+        db.executemany(
+            "INSERT INTO chunk VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (tenant, scope, thread, lineage, seq, message.role, said_at, text)
+                for message in (*stored_messages(given), *stored_messages(f"[{output}]"))
+                for text in pieces(message.text)
+            ],
+        )
+        mended += 1
+    if mended:
+        yield Problem(f"{mended} steps were not in the index", mended=True)
     try:
         db.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError:
-        if repair:
-            db.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('rebuild')")
-        yield Problem("the lexical index does not agree with the ledger", mended=repair)
+        db.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('rebuild')")
+        yield Problem("the lexical index did not agree with the ledger", mended=True)

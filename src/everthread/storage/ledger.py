@@ -67,7 +67,7 @@ def hold_imported(db: sqlite3.Connection, tenant: Tenant, exchanges: Sequence[Ex
     for place in range(len(exchanges), 0, -1):
         exchange = exchanges[place - 1]
         known = db.execute(
-            "UPDATE prior SET held = held + 1 WHERE tenant = ? AND rolling = ?", (tenant, exchange.rolling)
+            "UPDATE prior SET held = held + 1 WHERE tenant = ? AND address = ?", (tenant, exchange.address)
         )
         if known.rowcount:
             break
@@ -75,26 +75,26 @@ def hold_imported(db: sqlite3.Connection, tenant: Tenant, exchanges: Sequence[Ex
             "INSERT INTO prior VALUES (?, ?, ?, ?, ?, ?, 1)",
             (
                 tenant,
-                exchange.rolling,
-                exchanges[place - 2].rolling if place > 1 else None,
+                exchange.address,
+                exchanges[place - 2].address if place > 1 else None,
                 place,
                 input_text(exchange.messages),
                 exchange.tokens,
             ),
         )
-    return exchanges[-1].rolling
+    return exchanges[-1].address
 
 
 def drop_imported(db: sqlite3.Connection, tenant: str, end: bytes | None) -> None:
     """Lets go of a chain; exchanges that nothing stands on any more are deleted."""
     while end is not None:
         held, before = db.execute(
-            "UPDATE prior SET held = held - 1 WHERE tenant = ? AND rolling = ? RETURNING held, before",
+            "UPDATE prior SET held = held - 1 WHERE tenant = ? AND address = ? RETURNING held, before",
             (tenant, end),
         ).fetchone()
         if held:
             return
-        db.execute("DELETE FROM prior WHERE tenant = ? AND rolling = ?", (tenant, end))
+        db.execute("DELETE FROM prior WHERE tenant = ? AND address = ?", (tenant, end))
         end = before
 
 

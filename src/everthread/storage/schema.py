@@ -111,13 +111,13 @@ MIGRATIONS: tuple[str, ...] = (
 
     CREATE TABLE prior (                                -- imported exchanges, each stored once, as chains
         tenant      TEXT NOT NULL,
-        rolling     BLOB NOT NULL,                      -- hash of this exchange and all before it
+        address     BLOB NOT NULL,                      -- hash of this exchange and all before it, byte for byte
         before      BLOB,                               -- the exchange before; null for the first
         place       INTEGER NOT NULL,                   -- 1 for the first
         messages    TEXT NOT NULL,
         tokens      INTEGER NOT NULL,
         held        INTEGER NOT NULL,                   -- how many threads and later exchanges stand on it
-        PRIMARY KEY (tenant, rolling)
+        PRIMARY KEY (tenant, address)
     ) STRICT;
 
     CREATE TABLE chunk (                                -- what the lexical index covers

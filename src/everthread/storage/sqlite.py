@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import logging
 import os
@@ -26,7 +27,7 @@ from everthread.errors import (
     StoreInUse,
     StoreUnavailable,
 )
-from everthread.storage.check import problems
+from everthread.storage import check
 from everthread.storage.ledger import advance, begin, erase, forget_interrupted, record
 from everthread.storage.line import Lines
 from everthread.storage.recent import Sessions, Windows
@@ -69,6 +70,7 @@ class SqliteStore:
         self._reader: sqlite3.Connection | None = None
         self._reading = threading.Lock()
         self._writer: Writer | None = None
+        self._replaying: set[tuple[Tenant, str]] = set()  # the replay keys whose turns this process is running
         self._sessions = Sessions()
         self._windows = Windows()
 
@@ -264,7 +266,7 @@ class SqliteStore:
         before = session.prior if session.from_seq <= 1 else None
         while before is not None:
             messages, tokens, before = db.execute(
-                "SELECT messages, tokens, before FROM prior WHERE tenant = ? AND rolling = ?",
+                "SELECT messages, tokens, before FROM prior WHERE tenant = ? AND address = ?",
                 (tenant, before),
             ).fetchone()
             yield past_of(stored_messages(messages), tokens)
@@ -299,6 +301,8 @@ class SqliteStore:
             self._sessions.drop(tenant, commit.session)
             raise
         step = commit.step
+        if commit.replay is not None:
+            self._replaying.discard((tenant, commit.replay.key))
         self._sessions.moved(tenant, session)
         self._windows.append((tenant, session.lineage), step.seq, past_of(step.messages(), step.tokens, step.turn))
         return session
@@ -356,13 +360,26 @@ class SqliteStore:
                     (tenant, replay.key, replay.fingerprint, stamp(now)),
                 )
                 return None
+            left_behind = row[1] is None and (tenant, replay.key) not in self._replaying
+            if left_behind:  # it failed, and could not even be released
+                db.execute(
+                    "UPDATE replay SET fingerprint = ? WHERE tenant = ? AND key = ?",
+                    (replay.fingerprint, tenant, replay.key),
+                )
+                return None
             if row[0] != replay.fingerprint:
                 raise IdempotencyMismatch
             if row[1] is None:
                 raise IdempotencyInProgress(retry_after=1)
             return str(row[1])
 
-        step = await self._write(job)
+        def reserving(db: sqlite3.Connection) -> str | None:
+            step = job(db)
+            if step is None:
+                self._replaying.add((tenant, replay.key))
+            return step
+
+        step = await self._write(reserving)
         if step is None:
             return Reserved()
         with self._read() as db:
@@ -375,6 +392,7 @@ class SqliteStore:
         return Recorded(session, step_of(row[1:]))
 
     async def release(self, tenant: Tenant, replay: Replay) -> None:
+        self._replaying.discard((tenant, replay.key))
         await self._write(
             lambda db: (
                 db.execute(
@@ -386,10 +404,20 @@ class SqliteStore:
     # --- check --------------------------------------------------------------------------------------------------
 
     async def check(self, *, repair: bool) -> tuple[Problem, ...]:
-        def job(db: sqlite3.Connection) -> tuple[Problem, ...]:
-            return tuple(problems(db, repair=repair))
+        mended = await self._write(lambda db: tuple(check.repair(db))) if repair else ()
+        return (*mended, *await asyncio.to_thread(self._problems))
 
-        return tuple(await self._write(job))
+    def _problems(self) -> tuple[Problem, ...]:
+        """Reads everything on a connection of its own, so that nobody waits."""
+        try:
+            db = self._connect()
+            try:
+                db.execute("BEGIN")
+                return tuple(check.problems(db))
+            finally:
+                db.close()
+        except sqlite3.Error as error:
+            raise StoreUnavailable from error
 
 
 # --- small things ---

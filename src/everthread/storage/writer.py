@@ -117,7 +117,7 @@ class Writer:
                     later.write(self._db)
                 self._one(waiting, later)
             later.write(self._db)
-        except sqlite3.Error as error:
+        except Exception as error:  # whatever it is, nobody may wait for ever
             self._done(jobs, error)
         else:
             self._commits.put(jobs)
@@ -126,7 +126,7 @@ class Writer:
         """Another process is writing: try again shortly. Anything else, or too long, is told to those who wait."""
         now = self._loop.time()
         self._busy_since = self._busy_since or now
-        busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+        busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
         if busy and now - self._busy_since < LONGEST_BUSY:
             self._loop.call_later(BUSY_AGAIN, self._begin)
             return
@@ -157,7 +157,7 @@ class Writer:
                 failed = error
             self._loop.call_soon_threadsafe(self._done, jobs, failed)
 
-    def _done(self, jobs: list[Waiting], failed: sqlite3.Error | None) -> None:
+    def _done(self, jobs: list[Waiting], failed: Exception | None) -> None:
         if failed is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
         for waiting in jobs:
@@ -174,7 +174,7 @@ class Writer:
             self._idle.set()
 
 
-def unavailable(error: sqlite3.Error) -> StoreUnavailable:
+def unavailable(error: Exception) -> StoreUnavailable:
     failure = StoreUnavailable()
     failure.__cause__ = error
     return failure

@@ -103,7 +103,7 @@ class Turns:
         try:
             async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
                 permit(turn, claim.session)
-                known = await self._redelivered(turn, claim.session) if envelope.message_id else None
+                known = await self._redelivered(turn, claim.session)
                 if known is not None:
                     yield list(replay.replayed(known, asked=envelope.session_id))
                     return
@@ -160,6 +160,8 @@ class Turns:
         envelope = turn.envelope
         if session is None or envelope.message_id is None:
             return None
+        if turn.messages[-1].answers is not None:  # a tool's result goes on with the turn under the same id
+            return None
         since = self._clock.now() - REDELIVERED
         step = await self._store.said(envelope.tenant, session, envelope.message_id, since=since)
         return Recorded(session, step) if step else None
@@ -193,7 +195,8 @@ class Turns:
             scope=ScopeId(self._ids.new()),
             session_key=turn.envelope.session_key,
             named=turn.envelope.session_id is not None,
-            prior=imported[-1].rolling if imported else None,
+            prior=imported[-1].address if imported else None,
+            rolling=imported[-1].rolling if imported else b"",
         )
 
     def _step(self, asking: Asking) -> Step:

@@ -147,6 +147,11 @@ def decode(body: bytes, envelope: Envelope) -> Asked:
     model = json.value(fields.pop("model", NULL), MODEL, "model") or None
     stream = json.value(fields.pop("stream", NULL), STREAM, "stream") or False
     known = {name: json.value(raw, KNOWN[name], name) for name, raw in fields.items() if name in KNOWN}
+    for old, new in (("functions", "tools"), ("function_call", "tool_choice")):
+        if known.get(old) is not None:
+            raise Malformed(f"{old} is no longer supported; use {new}.", param=old)
+    if "audio" in (known.get("modalities") or ()):
+        raise Malformed("Only text can be answered here; leave audio out of modalities.", param="modalities")
     if known.get("tool_choice") == "required" and not known.get("tools"):
         raise Malformed("tool_choice is required, but there are no tools.", param="tool_choice")
     messages = decode_messages(raw_messages)
@@ -198,9 +203,10 @@ def missing(param: str, why: str = "") -> Malformed:
 
 
 def message_of(read: MessageIn, raw: bytes) -> Message:
-    text, images = read.content or "", 0
+    text, images, bulk = read.content or "", 0, 0
     if isinstance(text, list):
         images = sum(part.type == "image_url" for part in text)
+        bulk = len(raw) if any(part.type not in {"text", "image_url", "refusal"} for part in text) else 0
         text = "\n".join(part.text for part in text if part.text)
     return Message(
         role=read.role,
@@ -210,6 +216,7 @@ def message_of(read: MessageIn, raw: bytes) -> Message:
         calls=tuple(call.id for call in read.tool_calls) if read.tool_calls and read.role == "assistant" else (),
         answers=read.tool_call_id if read.role == "tool" else None,
         images=images,
+        bulk=bulk,
     )
 
 
