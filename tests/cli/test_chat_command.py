@@ -27,6 +27,8 @@ from everthread.errors import Malformed
 from front_door import KEY, Everthread
 from upstream import HEAD, Upstream, chunk, cuts, end, error_in_stream, event, says, status, streams
 
+pytestmark = pytest.mark.slow
+
 FRESH = re.compile(r"chat-\d{8}-\d{6}-[0-9a-f]{4}")
 
 

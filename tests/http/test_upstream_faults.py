@@ -35,6 +35,8 @@ from upstream import (
     whole,
 )
 
+pytestmark = pytest.mark.slow
+
 both = pytest.mark.parametrize("stream", [False, True], ids=["json", "sse"])
 
 SECRET = "upstream-secret"

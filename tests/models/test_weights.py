@@ -24,6 +24,8 @@ from everthread.models.embedded.catalogue import Slice, Weights
 from everthread.models.embedded.weights import Progress
 from everthread.models.embedded.wheels import IndexUnusable
 
+pytestmark = pytest.mark.slow
+
 CONTENT = random.Random(7).randbytes(2500)
 PIECES = (CONTENT[:1000], CONTENT[1000:2000], CONTENT[2000:])
 TINY = Weights(
