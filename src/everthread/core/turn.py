@@ -124,6 +124,10 @@ class ToolCall(msgspec.Struct, frozen=True):
     name: str
     arguments: str
 
+    def body(self) -> dict[str, object]:
+        """As OpenAI writes it."""
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     content: str | None
@@ -139,14 +143,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         if self.refusal is not None:
             body["refusal"] = self.refusal
         if self.tool_calls:
-            body["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments},
-                }
-                for call in self.tool_calls
-            ]
+            body["tool_calls"] = [call.body() for call in self.tool_calls]
         return Message(
             role="assistant",
             raw=msgspec.json.encode(body),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 import msgspec
 
 from everthread.core.key import ApiKey
 from everthread.core.ports import Clock
-from everthread.core.turn import Events
 from everthread.http import reply as replies
 from everthread.http.reply import Reply
 from everthread.http.request import Headers, Receive, envelope, read_json, replay
@@ -30,12 +31,12 @@ async def chat_completions(
     if to.session_id is not None:
         await answer(events, asked, reply)  # a turn of a named session is finished and kept, client or no client
     else:
-        await while_connected(answer(events, asked, reply), events, receive)
+        await while_connected(answer(events, asked, reply), receive)
 
 
-async def while_connected(answering: object, events: Events, receive: Receive) -> None:
+async def while_connected(answering: Coroutine[Any, Any, None], receive: Receive) -> None:
     """Answers for as long as someone listens; an unnamed turn that no one hears is stopped upstream."""
-    work = asyncio.ensure_future(answering)  # type: ignore[call-overload]
+    work = asyncio.ensure_future(answering)
     gone = asyncio.ensure_future(receive())
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)

@@ -101,10 +101,8 @@ class Reading:
                     events[place] = msgspec.structs.replace(event, id=f"call_{secrets.token_hex(12)}")
 
     def _failure(self, error: ErrorBody | str) -> UpstreamFailed:
-        said = (error.message if isinstance(error, ErrorBody) else error) or "no reason given"
-        if self._secret:
-            said = said.replace(self._secret, "[key]")
-        return UpstreamFailed(f"The model's server failed while answering: {said}"[:500])
+        words = said(error, without=self._secret) or "no reason given"
+        return UpstreamFailed(f"The model's server failed while answering: {words}"[:500])
 
     def close(self) -> None:
         """The stream is over: is the answer whole?"""
@@ -115,6 +113,14 @@ class Reading:
         if not self._opened and self._rest.lstrip().startswith((b"{", b"<")):
             raise UpstreamMalformed("The model's server answered without streaming.")
         raise UpstreamIncomplete
+
+
+def said(error: ErrorBody | str, *, without: str | None) -> str | None:
+    """A server's own words about its error, cut short and without our key in them."""
+    words = error.message if isinstance(error, ErrorBody) else error
+    if words and without:
+        words = words.replace(without, "[key]")
+    return words[:500] if words else None
 
 
 def usage(raw: bytes) -> Usage:

@@ -21,7 +21,7 @@ from everthread.errors import (
     UpstreamTimeout,
     UpstreamUnauthorized,
 )
-from everthread.models.chunks import ErrorBody, ErrorIn, Reading
+from everthread.models.chunks import ErrorIn, Reading, said
 from everthread.models.http import Answer, Origin, Timeouts
 
 __all__ = ["OpenAI", "Timeouts"]
@@ -71,23 +71,23 @@ class OpenAI:
         await self._origin.close()
 
     def _failure(self, answer: Answer, text: bytes) -> Failure:
-        said = self._said(text)
+        words = self._said(text)
         match answer.status:
             case 401 | 403:
                 return UpstreamUnauthorized()
             case 404:
-                if said:
-                    return ModelNotFound(said, param="model")
+                if words:
+                    return ModelNotFound(words, param="model")
                 return UpstreamFailed(
                     "The model's server has no such endpoint; check EVERTHREAD_UPSTREAM_URL.", final=True
                 )
             case 429:
-                return UpstreamRateLimited(said, retry_after=seconds(answer.headers.get(b"retry-after")))
+                return UpstreamRateLimited(words, retry_after=seconds(answer.headers.get(b"retry-after")))
             case status if 400 <= status < 500 and status != 408:
-                return RejectedUpstream(said)
+                return RejectedUpstream(words)
             case status:
                 return UpstreamFailed(
-                    f"The model's server answered {status}{f': {said}' if said else '.'}",
+                    f"The model's server answered {status}{f': {words}' if words else '.'}",
                     retry_after=seconds(answer.headers.get(b"retry-after")),
                     final=status < 500 and status != 408,
                 )
@@ -98,10 +98,7 @@ class OpenAI:
             error = msgspec.json.decode(text, type=ErrorIn)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return None
-        message = error.error.message if isinstance(error.error, ErrorBody) else error.error
-        if message and self._key:
-            message = message.replace(self._key, "[key]")
-        return message[:500] if message else None
+        return said(error.error, without=self._key)
 
 
 def body(prompt: Prompt) -> bytes:

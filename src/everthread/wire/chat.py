@@ -250,10 +250,7 @@ def encode_choice(number: int, choice: Choice) -> dict[str, object]:
     if choice.reasoning:
         message["reasoning_content"] = choice.reasoning
     if choice.tool_calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in choice.tool_calls
-        ]
+        message["tool_calls"] = [call.body() for call in choice.tool_calls]
     return {
         "index": number,
         "message": message,
