@@ -10,24 +10,29 @@ from pathlib import Path
 
 import msgspec
 
-from bench import machine, report, scenario, server
+from bench import depth, endless, machine, report, scenario, server
+from bench.depth import Depth
+from bench.endless import Endless
 from bench.load import WrongAnswer
 from bench.report import Results, Standing
 from bench.scenario import Broken, Sides
 from bench.server import NotReady, Process
 
 SETTLE_SECONDS = 0.5
+LASTING = ("endless", "depth")  # plans of a session that goes on, each with a server of its own
+PLANS = (*scenario.PLANS, *LASTING)
 
 EPILOG = f"""\
 Every answer is checked; wrong ones end the bench with exit code 1. A missed goal is printed, no failure.
 
-plans: {", ".join(scenario.PLANS)}
+plans: {", ".join(PLANS)}
 
 examples:
-  python -m bench                                  about two minutes
-  python -m bench --quick                          under 20 s, rougher
+  python -m bench                                  about five minutes
+  python -m bench --quick                          about a minute, rougher
   python -m bench --direct-only                    the ceiling of the bench itself
   python -m bench --only json-32 --seconds 20      load to hang a profiler on
+  python -m bench --only endless,depth             the figures of a session that never ends
   python -m bench --json results.json              raw figures of every round
 """
 
@@ -50,10 +55,10 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     args.rounds = args.rounds or (1 if args.quick else 3)
     args.seconds = args.seconds or (0.5 if args.quick else 2.0)
     args.starts = 1 if args.only else 2 if args.quick else 3
-    args.plans = args.only.split(",") if args.only else list(scenario.PLANS)
-    unknown = set(args.plans) - set(scenario.PLANS)
+    args.plans = args.only.split(",") if args.only else list(PLANS)
+    unknown = set(args.plans) - set(PLANS)
     if unknown:
-        parser.error(f"no such plan: {', '.join(sorted(unknown))}; there are {', '.join(scenario.PLANS)}")
+        parser.error(f"no such plan: {', '.join(sorted(unknown))}; there are {', '.join(PLANS)}")
     if not (1 <= args.rounds <= 20 and 0.1 <= args.seconds <= 60):
         parser.error("1 to 20 rounds of 0.1 to 60 seconds")
     return args
@@ -94,6 +99,22 @@ class Bench:
                     self.say(f"{scenario.IDLE_STREAMS} idle streams")
                     self.idle["everthread"] = scenario.idle(spare, upstream.target)
 
+    def last(self, upstream: Process) -> tuple[Endless | None, Depth | None]:
+        """The sessions that go on."""
+        wanted = set() if self.args.direct_only else {name for name in LASTING if name in self.args.plans}
+        lasting, deep = None, None
+        if "endless" in wanted:
+            with (
+                server.everthread(upstream.target, self.args.dir) as fresh,
+                server.everthread(upstream.target, self.args.dir) as beside,
+            ):
+                cast = endless.Cast(upstream, fresh, beside)
+                lasting = endless.measure(cast, quick=self.args.quick, say=self.say)
+        if "depth" in wanted:
+            with server.everthread(upstream.target, self.args.dir) as fresh:
+                deep = depth.measure(fresh, quick=self.args.quick, say=self.say)
+        return lasting, deep
+
     def run(self) -> Results:
         with ExitStack() as stack:
             home = stack.enter_context(server.folder(self.args.dir))
@@ -110,16 +131,19 @@ class Bench:
                 history = scenario.check_history(server_process.target)
             sides = Sides(upstream, server_process)
             plans = {}
-            for name in self.args.plans:
+            for name in (name for name in self.args.plans if name in scenario.PLANS):
                 self.say(name)
                 plans[name] = sides.measure(scenario.PLANS[name], rounds=self.args.rounds, seconds=self.args.seconds)
             loaded = {p.target.name: p.rss_kb() for p in (upstream, server_process) if p is not None}
+            lasting, deep = self.last(upstream)
         return Results(
             machine=facts,
             rounds=self.args.rounds,
             seconds=self.args.seconds,
             history=history,
             plans=plans,
+            endless=lasting,
+            depth=deep,
             standing={name: Standing(self.ready[name], self.rss[name]) for name in self.ready},
             idle=self.idle,
             loaded_rss_kb=loaded,

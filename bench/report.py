@@ -7,11 +7,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from bench import lasting
+from bench.depth import Depth
+from bench.endless import Endless
 from bench.load import TURNS_PER_SESSION, Sample
 from bench.machine import Machine
-from bench.scenario import Idle, Measured, Round
+from bench.row import Goal, Row, line
+from bench.scenario import Cores, Idle, Measured, Round
 
-WIDTHS = (44, 11, 12, 12, 10, 16, 8)
 BUSY = 0.9  # of a core: from here on a single-threaded process is a bottleneck
 QUIET = 0.15  # of a core: what else may run on the machine while it is measured
 
@@ -29,83 +32,22 @@ class Results(msgspec.Struct, frozen=True):
     seconds: float
     history: list[int]  # messages the upstream saw in three turns of one session
     plans: dict[str, Measured]
+    endless: Endless | None
+    depth: Depth | None
     standing: dict[str, Standing]
     idle: dict[str, Idle]
     loaded_rss_kb: dict[str, int]
 
 
-class Goal(msgspec.Struct, frozen=True):
-    """A bound, on the figure through Everthread or on what it adds."""
-
-    bound: float
-    at_least: bool = False
-    of_added: bool = False
-
-    def text(self) -> str:
-        return f"{'>=' if self.at_least else '<'} {figure(self.bound)}{' added' if self.of_added else ''}"
-
-    def met(self, value: float) -> bool:
-        return value >= self.bound if self.at_least else value < self.bound
-
-
-class Row(msgspec.Struct, frozen=True):
-    what: str  # indented when it continues the row above
-    direct: float | None
-    everthread: float | None
-    added: float | None = None
-    goal: Goal | None = None
-    under: str = ""
-
-    @property
-    def name(self) -> str:
-        return f"{self.under}: {self.what.strip()}" if self.under else self.what
-
-    @property
-    def ratio(self) -> float | None:
-        if self.direct is None or self.everthread is None or self.direct <= 0:
-            return None
-        return self.everthread / self.direct
-
-    @property
-    def met(self) -> bool | None:
-        if self.goal is None:
-            return None
-        value = self.added if self.goal.of_added else self.everthread
-        return None if value is None else self.goal.met(value)
-
-    def cells(self) -> tuple[str, ...]:
-        verdict = {None: "", True: "ok", False: "MISSED"}[self.met]
-        ratio = "" if self.ratio is None else f"{figure(self.ratio)}x"
-        goal = self.goal.text() if self.goal else ""
-        return (
-            self.what,
-            figure(self.direct),
-            figure(self.everthread),
-            ratio,
-            figure(self.added),
-            goal,
-            verdict,
-        )
-
-
 GOALS = {
-    "json-1 p50": Goal(1.5, of_added=True),
-    "sse-1 p50": Goal(1.5, of_added=True),
-    "json-32 turns": Goal(2_500, at_least=True),
-    "sse-32 turns": Goal(2_500, at_least=True),
-    "sse-events": Goal(80_000, at_least=True),
+    "json-1 p50": Goal(1.5, of="added"),
+    "sse-1 p50": Goal(1.5, of="added"),
+    "json-32 turns": Goal(2_500, ">="),
+    "sse-32 turns": Goal(2_500, ">="),
+    "sse-events": Goal(80_000, ">="),
     "idle stream": Goal(40),
     "idle memory": Goal(150),
 }
-
-
-def figure(value: float | None) -> str:
-    """Three significant digits are all a benchmark has."""
-    if value is None:
-        return "-"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}"
 
 
 # --- from rounds to rows ---
@@ -191,15 +133,14 @@ def rows(results: Results) -> list[Row]:
     found: list[Row] = []
     for name, measured in results.plans.items():
         found += event_rows(name, measured) if name == "sse-events" else turn_rows(name, measured)
+    if results.endless:
+        found += lasting.endless_rows(results.endless)
+    if results.depth:
+        found += lasting.depth_rows(results.depth)
     return found + standing_rows(results)
 
 
 # --- who was the bottleneck? ---
-
-
-def cores_of(rounds: list[Round], who: str) -> float:
-    values: list[float] = [getattr(r.cores, who) for r in rounds]
-    return statistics.median(values)
 
 
 def busy_lines(results: Results) -> list[str]:
@@ -207,33 +148,39 @@ def busy_lines(results: Results) -> list[str]:
     for name, measured in results.plans.items():
         for side, rounds in (("direct", measured.direct), ("through", measured.everthread)):
             if rounds:
-                used = [f"{cores_of(rounds, who):.2f}" for who in ("load", "upstream", "everthread", "others")]
                 ratio = rate(name, measured, lambda s: s.turns_per_s).ratio if side == "through" else None
-                lines.append(line((f"{name}, {side}", *used, "" if ratio is None else f"{ratio:.1%}", "")))
+                lines.append(busy_line(f"{name}, {side}", middle_cores(rounds), ratio))
+    at_once = results.endless.stretches if results.endless else []
+    lines += [busy_line(f"endless, turns {some.first:,}-{some.last:,}", some.cores, None) for some in at_once]
     return lines + verdicts(results)
+
+
+def busy_line(what: str, cores: Cores, ratio: float | None) -> str:
+    used = [f"{value:.2f}" for value in (cores.load, cores.upstream, cores.everthread, cores.others)]
+    return line((what, *used, "" if ratio is None else f"{ratio:.1%}", ""))
+
+
+def middle_cores(rounds: list[Round]) -> Cores:
+    return Cores(*(statistics.median(getattr(r.cores, who) for r in rounds) for who in Cores.__struct_fields__))
 
 
 def verdicts(results: Results) -> list[str]:
     """Whether the figures are Everthread's own: neither the bench's nor those of a machine with other things to do."""
     lines = []
-    through = [measured.everthread for measured in results.plans.values() if measured.everthread]
+    direct = [middle_cores(measured.direct) for measured in results.plans.values()]
+    through = [middle_cores(measured.everthread) for measured in results.plans.values() if measured.everthread]
+    through += [stretch.cores for stretch in results.endless.stretches] if results.endless else []
     if through:
-        most = max(cores_of(rounds, who) for rounds in through for who in ("load", "upstream"))
+        most = max(max(cores.load, cores.upstream) for cores in through)
         verdict = "neither was the bottleneck" if most < BUSY else "ONE OF THEM MAY BE THE BOTTLENECK"
         lines.append(f"Load generator and upstream beside Everthread: at most {most:.2f} of a core: {verdict}.")
-    others = max(cores_of(measured.direct + measured.everthread, "others") for measured in results.plans.values())
+    others = max((cores.others for cores in direct + through), default=0.0)
     if others > QUIET:
         lines.append(f"WARNING: other processes used up to {others:.2f} cores. Measure again on a quiet machine.")
     return lines
 
 
 # --- text ---
-
-
-def line(cells: tuple[str, ...]) -> str:
-    first, *rest = cells
-    padded = [cell.rjust(width) for cell, width in zip(rest, WIDTHS[1:], strict=True)]
-    return (first.ljust(WIDTHS[0]) + "".join(padded)).rstrip()
 
 
 def heading(results: Results) -> list[str]:
@@ -247,6 +194,7 @@ def heading(results: Results) -> list[str]:
         "Load generator, fake upstream and Everthread share these cores; all on 127.0.0.1.",
         f"Each client has its own session and begins a new one every {TURNS_PER_SESSION} turns.",
         "Everthread asks its upstream for a stream even for a JSON reply; direct JSON is plain JSON.",
+        "EVERTHREAD_DISTIL=rules: the upstream is asked nothing but turns.",
     ]
 
 
@@ -256,6 +204,8 @@ def render(results: Results) -> str:
         lines.append(f"Messages the upstream got in three turns of one session: {results.history}.")
     if results.machine.filesystem in {"tmpfs", "ramfs"}:
         lines.append("WARNING: the data lies in memory, so nothing here is durable: use --dir.")
+    if results.endless:
+        lines += lasting.endless_notes(results.endless)
     table = rows(results)
     lines += ["", line(("", "direct", "everthread", "ratio", "added", "goal", ""))]
     lines += [line(row.cells()) for row in table]

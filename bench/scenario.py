@@ -30,6 +30,9 @@ PLANS = {
 }
 
 
+Clock = tuple[float, float, float, float]  # CPU seconds, in the order of `Cores`
+
+
 class Broken(Exception):
     """A side does not do the work that is to be measured."""
 
@@ -41,6 +44,10 @@ class Cores(msgspec.Struct, frozen=True):
     upstream: float
     everthread: float
     machine: float  # all processes, ours included
+
+    @classmethod
+    def between(cls, before: Clock, after: Clock, seconds: float) -> Cores:
+        return cls(*((b - a) / seconds for a, b in zip(before, after, strict=True)))
 
     @property
     def others(self) -> float:
@@ -68,7 +75,7 @@ class Sides:
         self.upstream = upstream
         self.server = server
 
-    def clock(self) -> tuple[float, float, float, float]:
+    def clock(self) -> Clock:
         return (
             time.process_time(),
             self.upstream.cpu_seconds(),
@@ -80,7 +87,7 @@ class Sides:
         before, started = self.clock(), time.perf_counter()
         sample = uvloop.run(load.measure(target, plan, seconds))
         after, took = self.clock(), time.perf_counter() - started
-        return Round(sample, took, Cores(*((b - a) / took for a, b in zip(before, after, strict=True))))
+        return Round(sample, took, Cores.between(before, after, took))
 
     def measure(self, plan: Plan, *, rounds: int, seconds: float) -> Measured:
         targets = [self.upstream.target] + ([self.server.target] if self.server else [])

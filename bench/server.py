@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS = 60.0
 POLL_SECONDS = 0.002
 STOP_SECONDS = 35.0  # the server promises to drain within 30
+REST_SECONDS = 0.02
+LONGEST_REST_SECONDS = 5.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -70,6 +72,15 @@ class Process:
                 return
             time.sleep(POLL_SECONDS)
         raise NotReady(f"{self.target.name} is not ready; exit code {self.popen.poll()}")
+
+    def rest(self) -> None:
+        """Returns when the process does nothing any more: what follows a reply is over."""
+        began = time.perf_counter()
+        busy = True
+        while busy and time.perf_counter() - began < LONGEST_REST_SECONDS:
+            before = self.cpu_seconds()
+            time.sleep(REST_SECONDS)
+            busy = self.cpu_seconds() - before > 1.5 / TICKS_PER_S
 
     def last_words(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-30:])
@@ -147,7 +158,8 @@ def fake_upstream() -> Iterator[Process]:
 
 @contextmanager
 def everthread(upstream: Target, parent: str | None) -> Iterator[Process]:
-    """The real command on an empty home, with nothing changed but the address of the upstream."""
+    """The real command on an empty home, with nothing changed but the upstream's address, which is never asked to
+    write a log: what it is asked is what the bench asks."""
     target = Target(name="everthread", port=free_port(), key=secrets.token_urlsafe(32))
     command = [sys.executable, "-m", "everthread", "serve", "--host", "127.0.0.1", "--port", str(target.port)]
     with folder(parent) as home:
@@ -157,6 +169,7 @@ def everthread(upstream: Target, parent: str | None) -> Iterator[Process]:
             "EVERTHREAD_UPSTREAM_URL": f"http://127.0.0.1:{upstream.port}/v1",
             "EVERTHREAD_UPSTREAM_KEY": upstream.key,
             "EVERTHREAD_MODEL": "bench-4",
+            "EVERTHREAD_DISTIL": "rules",
         }
         with running(target, command, env, home) as process:
             yield process

@@ -1,7 +1,8 @@
 """An OpenAI-compatible upstream that answers at once: every byte it sends was made before the clock started.
 
 The model's name says how it answers: `bench-4` with four content chunks, `bench-1000` with a thousand,
-`bench-idle` with one and then silence until it is released, `bench-echo` with the number of messages it got.
+`bench-idle` with one and then silence until it is released, `bench-echo` with the number of messages it got,
+`bench-chat` with one of many answers of different lengths. Prompts of a `user` are recorded and can be fetched.
 """
 
 from __future__ import annotations
@@ -9,16 +10,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from functools import lru_cache
+import zlib
+from functools import cache, lru_cache
 from typing import cast
 
 import httptools
 import msgspec
 import uvloop
 
+from bench import words
+from bench.recorder import Recorder
+
 WORD = " word"
 MAX_CHUNKS = 100_000
-MODELS = ("bench-4", "bench-1000", "bench-idle", "bench-echo")
+MODELS = ("bench-4", "bench-1000", "bench-idle", "bench-echo", "bench-chat")
 IDLE_SECONDS = 120.0  # an idle stream nobody released ends by itself
 CREATED = 1_700_000_000
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -36,6 +41,7 @@ class Ask(msgspec.Struct):
     messages: list[msgspec.Raw]
     stream: bool = False
     stream_options: StreamOptions | None = None
+    user: str | None = None
 
     @property
     def usage(self) -> bool:
@@ -131,6 +137,22 @@ def echo(ask: Ask) -> bytes:
     return completion(ask.model, text, 1)
 
 
+@cache
+def chat_streams(usage: bool) -> list[bytes]:
+    return [Script("bench-chat", pieces, usage=usage).whole for pieces in words.answers()]
+
+
+@cache
+def chat_wholes() -> list[bytes]:
+    return [completion("bench-chat", "".join(pieces), len(pieces)) for pieces in words.answers()]
+
+
+def chat(ask: Ask) -> bytes:
+    """The answer that belongs to the last message."""
+    possible = chat_streams(ask.usage) if ask.stream else chat_wholes()
+    return possible[zlib.crc32(ask.messages[-1]) % len(possible)]
+
+
 READY = respond({"status": "ok"})
 CARDS = respond(
     {
@@ -176,8 +198,9 @@ class Connection(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, idle: Idle, decoder: msgspec.json.Decoder[Ask]) -> None:
+    def __init__(self, idle: Idle, recorder: Recorder, decoder: msgspec.json.Decoder[Ask]) -> None:
         self.idle = idle
+        self.recorder = recorder
         self.decoder = decoder
         self.parser = httptools.HttpRequestParser(self)
         self.url = b""
@@ -215,19 +238,26 @@ class Connection(asyncio.Protocol):
     def answer(self) -> None:
         match self.url:
             case b"/v1/chat/completions":
-                self.complete(self.decoder.decode(self.body))
+                ask = self.decoder.decode(self.body)
+                self.complete(ask)
+                if ask.user:
+                    self.recorder.note(ask.user, ask.messages)
             case b"/v1/models":
                 self.transport.write(CARDS)
             case b"/health/ready":
                 self.transport.write(READY)
             case b"/bench/release":
                 self.transport.write(respond({"released": self.idle.release()}))
+            case b"/bench/heard":
+                self.transport.write(respond(self.recorder.hand_over()))
             case _:
                 raise Unknown("no such path")
 
     def complete(self, ask: Ask) -> None:
         if ask.model == "bench-echo":
             self.transport.write(echo(ask))
+        elif ask.model == "bench-chat":
+            self.transport.write(chat(ask))
         elif not ask.stream:
             self.transport.write(whole(ask.model))
         elif ask.model == "bench-idle":
@@ -242,9 +272,10 @@ async def serve(port: int) -> None:
     """Serves until standard input closes, so that it cannot outlive the bench."""
     loop = asyncio.get_running_loop()
     idle = Idle()
+    recorder = Recorder()
     decoder = msgspec.json.Decoder(Ask)
     closed = asyncio.Event()
-    await loop.create_server(lambda: Connection(idle, decoder), "127.0.0.1", port, backlog=2048)
+    await loop.create_server(lambda: Connection(idle, recorder, decoder), "127.0.0.1", port, backlog=2048)
     loop.add_reader(sys.stdin.fileno(), closed.set)
     await closed.wait()
 

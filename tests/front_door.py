@@ -151,6 +151,7 @@ class Everthread:
             "EVERTHREAD_UPSTREAM_URL": upstream,
             "EVERTHREAD_UPSTREAM_KEY": "upstream-secret",
             "EVERTHREAD_PORT": "0",
+            "EVERTHREAD_DISTIL": "rules",
             **{f"EVERTHREAD_{name.upper()}": value for name, value in more.items()},
         }
         self.settings = settings.load(environ)

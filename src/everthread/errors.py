@@ -14,6 +14,7 @@
     │   ├── BodyTooLarge
     │   ├── UnsupportedMediaType
     │   ├── SessionKeyMismatch      the session belongs to another session key
+    │   ├── SessionExists           there is a session by that id already
     │   ├── IdempotencyMismatch     the key was used with another request
     │   ├── IdempotencyInProgress   the first request with this key is still running
     │   └── SessionBusy             another turn holds the session and the wait was not wanted, or too long
@@ -142,6 +143,12 @@ class SessionKeyMismatch(Refused):
     """This session belongs to another session key."""
 
     code = "session_key_mismatch"
+
+
+class SessionExists(Refused):
+    """There is a session with this id already."""
+
+    code = "session_exists"
 
 
 class IdempotencyMismatch(Refused):

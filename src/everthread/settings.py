@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -33,6 +33,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     model: str | None = None
     fallback_models: Names = ()
     context_budget: Annotated[int, msgspec.Meta(ge=256)] | None = None
+    distil: Literal["auto", "model", "rules"] = "auto"
+    commands: Literal["on", "off"] = "on"
     store: str | None = None
     allowed_hosts: Names = ()
     cors_origins: Names = ()

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import msgspec
 
-from everthread.context.tokens import O200k
+from everthread.context.tokens import O200k, Remembering
 from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant
 from everthread.core.key import ApiKey, id_in
-from everthread.core.ports import Model, Store
+from everthread.core.ports import Model, Store, TokenCounter
 from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
 from everthread.http import auth, request
 from everthread.http.auth import Gate
 from everthread.http.site import Check, Site
-from everthread.models.embedded import weights
+from everthread.models.embedded import gguf, vocabulary, weights
 from everthread.models.embedded.local import Local
 from everthread.models.openai import OpenAI, Timeouts
 from everthread.models.pool import Pool
@@ -179,7 +179,12 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             await chosen.local.start()
         tidying = asyncio.create_task(tidy(store, settings))
         try:
-            yield Running(site(settings, store, chosen, rules), key, chosen.about)
+            counter = await asyncio.to_thread(counting, chosen)  # some 0.3 s, while the embedded model loads
+            opened = site(settings, store, chosen, rules, Remembering(counter))
+            try:
+                yield Running(opened, key, chosen.about)
+            finally:
+                await opened.turns.rotations.close()
         finally:
             tidying.cancel()
             await chosen.model.close()
@@ -187,22 +192,37 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         await store.close()
 
 
-def site(settings: Settings, store: Store, chosen: Choice, rules: Gate) -> Site:
+def counting(chosen: Choice) -> TokenCounter:
+    """Counts as the embedded model does; for any other, and if its vocabulary is unknown, an estimate."""
+    if chosen.local is not None:
+        try:
+            return vocabulary.load(chosen.local.weights)
+        except gguf.Unreadable as failure:
+            log.warning("tokens will be counted by estimate: %s", failure.message)
+    return O200k()
+
+
+def site(settings: Settings, store: SqliteStore, chosen: Choice, rules: Gate, counter: TokenCounter) -> Site:
     budget = settings.context_budget or default_budget(chosen.local.context if chosen.local else None)
-    clock = SystemClock()
+    clock, ids = SystemClock(), RandomIds()
     return Site(
         turns=Turns(
             store=store,
+            archive=store,
             model=chosen.model,
             clock=clock,
-            ids=RandomIds(),
-            counter=O200k(),
+            ids=ids,
+            counter=counter,
             budget=budget,
+            distil=settings.distil == "model" or (settings.distil == "auto" and chosen.local is None),
+            commands=settings.commands == "on",
             answer_without_history=settings.answer_without_history,
         ),
         store=store,
+        archive=store,
         model=chosen.model,
         clock=clock,
+        ids=ids,
         gate=rules,
         checks=checks(settings, store, chosen),
         limits={

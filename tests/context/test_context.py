@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everthread.context.assemble import assemble, closed, frame
-from everthread.context.reconcile import begun, continued, refuse_unknown_calls, rolled
+from everthread.context.epoch import Sealed
+from everthread.context.reconcile import begun, read, refuse_unknown_calls, rolled
+from everthread.context.shorten import limits
 from everthread.context.tokens import O200k, weigh, weigh_options
 from everthread.core.messages import Message, say
 from everthread.core.ports import Past, past_of
@@ -17,6 +19,7 @@ from everthread.errors import ContextTooLong, Malformed
 from everthread.wire.chat import decode_message
 
 counter = O200k()
+LIMITS = limits(12_000)
 
 
 def calling(*calls: str) -> Message:
@@ -84,10 +87,10 @@ turns = st.one_of(
 histories = st.lists(turns, max_size=10).map(lambda turns: tuple(step for turn in turns for step in turn))
 
 
-@given(histories, st.integers(20, 300))
+@given(histories, st.integers(24, 300))
 def test_the_prompt_never_exceeds_its_budget_and_keeps_the_newest(history: tuple[Past, ...], budget: int) -> None:
-    fixed = frame((say("system", "be brief"),), (say("user", "hi"),), (), budget=budget, counter=counter)
-    assembled = assemble(fixed, history)
+    fixed = frame((say("system", "be brief"),), Sealed(), (say("user", "hi"),), (), budget=budget, counter=counter)
+    assembled = assemble(fixed, history, counter)
     context = assembled.context
     assert context.prompt_tokens == context.prefix + context.window + fixed.message <= budget
     assert weigh(assembled.messages, counter) <= context.prompt_tokens
@@ -109,21 +112,21 @@ def test_a_result_keeps_its_call_even_when_little_else_fits() -> None:
         past(say("user", "long " * 40), say("assistant", "ok")),
         past(say("user", "sum?"), calling("c1", "c2")),
     )
-    fixed = frame((), (result("c1"), result("c2")), (), budget=120, counter=counter)
-    roles = [m.role for m in assemble(fixed, history).messages]
+    fixed = frame((), Sealed(), (result("c1"), result("c2")), (), budget=120, counter=counter)
+    roles = [m.role for m in assemble(fixed, history, counter).messages]
     assert roles == ["user", "assistant", "tool", "tool"]
 
 
 def test_a_result_whose_call_does_not_fit_is_refused() -> None:
     history = (past(say("user", "long " * 400), calling("c1")),)
-    fixed = frame((), (result("c1"),), (), budget=100, counter=counter)
+    fixed = frame((), Sealed(), (result("c1"),), (), budget=60, counter=counter)
     with pytest.raises(ContextTooLong):
-        assemble(fixed, history)
+        assemble(fixed, history, counter)
 
 
 def test_a_message_that_cannot_fit_is_refused_with_the_numbers() -> None:
     with pytest.raises(ContextTooLong, match=r"needs \d+ tokens .* budget is 50"):
-        frame((), (say("user", "word " * 100),), (), budget=50, counter=counter)
+        frame((), Sealed(), (say("user", "word " * 100),), (), budget=50, counter=counter)
 
 
 def test_a_call_that_got_no_result_is_closed_in_the_prompt() -> None:
@@ -143,18 +146,19 @@ def test_a_call_that_got_no_result_is_closed_in_the_prompt() -> None:
 
 def test_a_known_session_takes_only_what_is_new() -> None:
     body = (say("user", "old"), say("assistant", "foreign"), say("user", "new"))
-    assert [m.text for m in continued(body).input] == ["new"]
-    assert [m.text for m in continued((say("user", "hi"), say("user", "hi"))).input] == ["hi", "hi"]
+    assert [m.text for m in read(body).new] == ["new"]
+    assert [m.text for m in read((say("user", "hi"), say("user", "hi"))).new] == ["hi", "hi"]
 
 
-def test_a_body_with_nothing_new_is_refused() -> None:
-    with pytest.raises(Malformed, match="nothing new"):
-        continued((say("user", "a"), say("assistant", "b")))
+def test_a_body_that_ends_with_an_answer_wants_it_to_go_on() -> None:
+    body = read((say("user", "a"), say("assistant", "b"), say("user", "c"), say("assistant", "d")))
+    assert body.goes_on
+    assert [m.text for m in body.new] == ["c", "d"]
 
 
 def test_a_new_session_brings_its_history_along() -> None:
     body = (say("user", "q1"), calling("c"), result("c"), say("assistant", "a2"), say("user", "q3"))
-    reconciled = begun(body, counter)
+    reconciled = begun(body, counter, LIMITS)
     assert [[m.role for m in e.messages] for e in reconciled.imported] == [["user", "assistant"], ["tool", "assistant"]]
     assert [m.text for m in reconciled.input] == ["q3"]
     assert len({e.rolling for e in reconciled.imported}) == 2
@@ -162,14 +166,14 @@ def test_a_new_session_brings_its_history_along() -> None:
 
 def test_an_answer_that_the_client_began_goes_on_from_its_question() -> None:
     body = (say("user", "q1"), say("assistant", "a1"), say("user", "q2"), say("assistant", "Once upon"))
-    reconciled = begun(body, counter)
+    reconciled = begun(body, counter, LIMITS)
     assert [m.text for m in reconciled.input] == ["q2", "Once upon"]
     assert len(reconciled.imported) == 1
 
 
 def test_a_result_for_an_unknown_call_is_refused() -> None:
     with pytest.raises(Malformed, match="no open tool call 'c9'"):
-        begun((say("user", "q"), calling("c1"), result("c9")), counter)
+        begun((say("user", "q"), calling("c1"), result("c9")), counter, LIMITS)
     with pytest.raises(Malformed):
         refuse_unknown_calls((result("c1"),), ())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -14,8 +14,8 @@ import pytest
 from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.key import ApiKey
 from everthread.core.messages import say
-from everthread.core.ports import Commit, Exchange, Recorded, Reserved, Store
-from everthread.core.session import Session, begin
+from everthread.core.ports import Commit, Recorded, Reserved, Store
+from everthread.core.session import Exchange, Session, begin
 from everthread.core.turn import Choice, Context, Outcome, Replay, Step, ToolCall, Usage
 from everthread.errors import (
     IdempotencyInProgress,
@@ -49,7 +49,7 @@ async def store(engine: Engine) -> AsyncIterator[Store]:
     await opened.close()
 
 
-def fresh(name: str, key: str | None = None, *, named: bool = True, prior: bytes | None = None) -> Session:
+def fresh(name: str, key: str | None = None, *, named: bool = True, imported: Sequence[Exchange] = ()) -> Session:
     unique = next(number)
     return begin(
         SessionId(name),
@@ -58,7 +58,7 @@ def fresh(name: str, key: str | None = None, *, named: bool = True, prior: bytes
         scope=ScopeId(f"s{unique}"),
         session_key=SessionKey(key) if key else None,
         named=named,
-        prior=prior,
+        imported=imported,
     )
 
 
@@ -93,7 +93,7 @@ async def put(store: Store, session: Session, question: str, answer: str = "Note
 
 
 async def texts(store: Store, session: Session, tokens: int = 1000, tenant: Tenant = A) -> list[str]:
-    return [m.text for past in await store.window(tenant, session, tokens=tokens) for m in past.messages]
+    return [m.text for past in (await store.epoch(tenant, session, tokens=tokens)).past for m in past.messages]
 
 
 # --- steps ---
@@ -300,7 +300,7 @@ def imported(*pairs: tuple[str, str]) -> tuple[Exchange, ...]:
 
 async def bring(store: Store, name: str, *pairs: tuple[str, str], named: bool = True) -> Session:
     exchanges = imported(*pairs)
-    session = fresh(name, named=named, prior=exchanges[-1].address)
+    session = fresh(name, named=named, imported=exchanges)
     return await put(store, session, "and now?", imported=exchanges)
 
 
@@ -353,6 +353,107 @@ async def test_only_unnamed_threads_that_nobody_continued_expire(store: Store) -
     assert await store.search(A, unnamed.scope, "zebra", limit=5) == ()
     reused = await put(store, fresh("unnamed"), "a new life")
     assert await texts(store, reused) == ["a new life", "Noted."]
+
+
+# --- paths ---
+
+
+async def go_on(store: Store, session: Session, question: str, **more: object) -> Session:
+    """One step whose words can be matched later."""
+    given = step(session, question, rolling=session.rolling + question.encode(), **more)
+    begins = await store.find(A, session.root) is None
+    return await store.commit(A, Commit(session=session, step=given, begins=begins))
+
+
+async def depart(store: Store, session: Session, after: bytes, question: str, **more: object) -> Session:
+    """A new path that leaves the session's thread after these words."""
+    found = await store.matching(A, session, [after])
+    assert found is not None
+    unique = next(number)
+    planned = session.branched(SessionId(f"{session.root}~{unique}"), LineageId(f"l{unique}"), found[1])
+    given = step(planned, question, rolling=planned.rolling + question.encode(), **more)
+    return await store.commit(A, Commit(session=planned, step=given, branches=True))
+
+
+async def test_every_path_of_a_thread_knows_the_key_that_one_of_them_joined(store: Store) -> None:
+    first = await go_on(store, await go_on(store, fresh("tree"), "a"), "b")
+    other = await depart(store, first, b"a", "c")
+    third = await depart(store, first, b"a", "d")
+    for path in (first, other, third):
+        assert await store.find(A, path.id) is not None, "looked up, and so at hand"
+    joined = await put(store, other, "hello", bind=SessionKey("k"))
+    for path in (first, other, third):
+        found = await store.find(A, path.id)
+        assert found is not None
+        assert (found.session_key, found.scope) == ("k", joined.scope)
+
+
+async def test_a_thread_joins_one_key_only(store: Store) -> None:
+    first = await go_on(store, await go_on(store, fresh("tree"), "a"), "b")
+    other = await depart(store, first, b"a", "c")
+    await put(store, first, "hello", bind=SessionKey("k1"))
+    with pytest.raises(SessionMoved):
+        await put(store, other, "hello", bind=SessionKey("k2"))
+    found = await store.find(A, other.id)
+    assert found is not None
+    assert found.session_key == "k1"
+
+
+async def test_words_that_are_written_together_with_a_bind_come_along(store: Store) -> None:
+    await put(store, fresh("keyed", "k"), "known")
+    first = await go_on(store, await go_on(store, fresh("tree"), "a"), "b")
+    other = await depart(store, first, b"a", "c")
+    _, joined = await asyncio.gather(put(store, first, "the zebra"), put(store, other, "hello", bind=SessionKey("k")))
+    assert [hit.text for hit in await store.search(A, joined.scope, "zebra", limit=5)] == ["the zebra"]
+
+
+async def test_a_thread_that_was_asked_for_by_name_once_stays_named(store: Store) -> None:
+    first = await go_on(store, await go_on(store, fresh("tree", named=False), "a"), "b")
+    other = await depart(store, first, b"a", "c")
+    assert await store.find(A, first.id) is not None
+    await put(store, msgspec.structs.replace(other, named=True), "by name")
+    await put(store, first, "not by name")
+    found = await store.find(A, first.id)
+    assert found is not None
+    assert found.named
+    assert await store.tidy(unnamed_before=NOW + timedelta(days=8), replays_before=NOW, limit=10) == 0
+
+
+async def test_who_looks_while_a_thread_is_tidied_away_does_not_bring_it_back(store: Store) -> None:
+    sessions = [await put(store, fresh(f"s{n}", named=False), "gone soon") for n in range(3)]
+    tidying = asyncio.create_task(store.tidy(unnamed_before=NOW + timedelta(days=8), replays_before=NOW, limit=10))
+    while not tidying.done():
+        for session in sessions:
+            await store.find(A, session.id)
+        await asyncio.sleep(0)
+    assert [await store.find(A, session.id) for session in sessions] == [None, None, None]
+
+
+async def test_words_said_on_several_paths_are_found_on_the_sessions_own(store: Store) -> None:
+    first = await go_on(store, await go_on(store, await go_on(store, fresh("tree"), "a"), "b"), "c")
+    edited = await depart(store, first, b"ab", "d")
+    again = await depart(store, first, b"a", "b")
+    assert again.rolling == b"ab", "the same answer again"
+    for path, lineage in ((edited, first.lineage), (first, first.lineage), (again, again.lineage)):
+        found = await store.matching(A, path, [b"ab"])
+        assert found is not None
+        assert (found[1].lineage, found[1].seq) == (lineage, 2)
+
+
+async def test_a_path_that_leaves_among_imported_exchanges_has_no_log_of_later_ones(store: Store) -> None:
+    exchanges = tuple(
+        msgspec.structs.replace(exchange, rolling=exchange.address)
+        for exchange in imported(*((f"q{n}", f"a{n}") for n in range(1, 6)))
+    )
+    session = await put(store, fresh("brought", imported=exchanges), "and now?", imported=exchanges)
+    child = await store.rotate(A, session, session.rotated(SessionId("c"), from_seq=-1), log="q1 to q3", now=NOW)
+    found = await store.matching(A, child, [exchanges[1].rolling])
+    assert found is not None
+    planned = child.branched(SessionId("early"), LineageId("early"), found[1])
+    assert (await store.epoch(A, planned, tokens=1000)).log is None
+    early = await store.commit(A, Commit(session=planned, step=step(planned, "instead"), branches=True))
+    assert (await store.epoch(A, early, tokens=1000)).log is None
+    assert await texts(store, early) == ["q1", "a1", "q2", "a2", "instead", "Noted."]
 
 
 # --- replays ---

@@ -8,8 +8,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.contract.test_store import A, fresh, put
+from tests.contract.test_store import A, fresh, put, texts
 
+from everthread.core.ids import SessionId
 from everthread.errors import StoreInUse, StoreUnavailable
 from everthread.storage.schema import MIGRATIONS
 from everthread.storage.sqlite import SqliteStore
@@ -155,3 +156,44 @@ async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path
     assert all(
         isinstance(r, StoreUnavailable) for v, r in zip(range(1, 200), results, strict=True) if v % 5 == 0 and v % 3
     )
+
+
+async def test_a_file_of_the_first_schema_goes_on(tmp_path: Path) -> None:
+    """What the first version wrote: a thread with imported history and two steps."""
+    db = sqlite3.connect(tmp_path / "x.db")
+    db.executescript(
+        "CREATE TABLE migration (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL);" + MIGRATIONS[0]
+    )
+    db.execute("INSERT INTO migration VALUES (1, 0)")
+    said = '[{"role":"user","content":"q%d"},{"role":"assistant","content":"a%d"}]'
+    db.execute("INSERT INTO scope VALUES (1, 'a', 'scope', NULL, NULL, 0)")
+    db.execute("INSERT INTO prior VALUES ('a', x'01', NULL, 1, ?, 10, 1)", (said % (1, 1),))
+    db.execute("INSERT INTO prior VALUES ('a', x'02', x'01', 2, ?, 10, 1)", (said % (2, 2),))
+    db.execute("INSERT INTO thread VALUES ('a', 't', 1, 's', 'l', 1, x'02', NULL, 0, 0)")
+    db.execute("INSERT INTO lineage VALUES ('a', 'l', 't', NULL, NULL, 's', 2, x'00')")
+    db.execute("INSERT INTO session VALUES ('a', 's', 't', 'l', NULL, 1, NULL, NULL, NULL, 0)")
+    reply = '{"model":"m","finish":"stop","context":{"prompt_tokens":1,"budget":1,"prefix":0,"window":0}}'
+    for seq in (1, 2):
+        db.execute(
+            "INSERT INTO step VALUES (NULL, 'a', 'l', ?, 't', 's', ?, ?, 'api', ?, ?, ?, 0, 0, NULL, NULL, x'00',"
+            " 10, 1, 1, 0, NULL)",
+            (
+                seq,
+                f"step{seq}",
+                f"step{seq}",
+                '[{"role":"user","content":"hi"}]',
+                '{"role":"assistant","content":"ho"}',
+                reply,
+            ),
+        )
+    db.commit()
+    db.close()
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    session = await store.find(A, SessionId("s"))
+    assert session is not None
+    assert await texts(store, session) == ["q1", "a1", "q2", "a2", "hi", "ho", "hi", "ho"]
+    assert (session.messages, session.last_seq, session.from_seq) == (4, 2, -1)
+    session = await put(store, session, "and on")
+    assert (await texts(store, session))[-2:] == ["and on", "Noted."]
+    await store.close()

@@ -6,13 +6,14 @@ import argparse
 import sys
 
 from everthread import __version__
-from everthread.cli import chat, check, keys, models, serve
+from everthread.cli import chat, check, keys, models, serve, sessions
 from everthread.errors import Failure
 
 EPILOG = """\
 first steps:
   everthread serve                 start the server; it prints its address, its key and a line to try
   everthread chat                  talk to it in the terminal
+  everthread sessions list         see which conversations there are
   everthread keys create           make another API key
 
 Settings come from the environment (EVERTHREAD_...) or from everthread.toml; docs/settings.md lists them.
@@ -28,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"everthread {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (serve, chat, keys, models, check):
+    for room in (serve, chat, sessions, keys, models, check):
         room.register(commands)
     return top
 

@@ -1,16 +1,18 @@
-"""prefix | window | message, within the budget, always."""
+"""prefix | log | window | message, within the budget, always."""
 
 from __future__ import annotations
 
 import msgspec
 
+from everthread.context import shorten
+from everthread.context.epoch import Sealed
 from everthread.context.tokens import weigh, weigh_options
-from everthread.core.messages import Message
+from everthread.core.messages import Message, say
 from everthread.core.ports import Past, TokenCounter
 from everthread.core.turn import Context, Options
 from everthread.errors import ContextTooLong
 
-NO_RESULT = 8  # tokens of the message that stands for a missing result
+NO_RESULT = 4  # tokens of the text that stands for a missing result
 
 
 class Assembled(msgspec.Struct, frozen=True):
@@ -22,9 +24,10 @@ class Assembled(msgspec.Struct, frozen=True):
 class Frame(msgspec.Struct, frozen=True):
     """What must be sent whatever the window holds, and the room that is left."""
 
-    instructions: tuple[Message, ...]
+    preface: tuple[Message, ...]  # instructions and log
     input: tuple[Message, ...]
-    prefix: int
+    given: int  # what the client's instructions and tools weigh
+    prefix: int  # with the log
     message: int
     budget: int
 
@@ -35,57 +38,96 @@ class Frame(msgspec.Struct, frozen=True):
 
 def frame(
     instructions: tuple[Message, ...],
+    log: Sealed,
     input: tuple[Message, ...],  # noqa: A002
     options: Options,
     *,
     budget: int,
     counter: TokenCounter,
 ) -> Frame:
-    """The fixed part of a prompt; ContextTooLong when it alone is over the budget."""
-    prefix = weigh(instructions, counter) + weigh_options(options, counter)
+    """The fixed part of a prompt; ContextTooLong when it is over the budget even without the log."""
+    given = weigh(instructions, counter) + weigh_options(options, counter)
     message = weigh(input, counter)
-    if prefix + message > budget:
+    if given + message > budget:
         raise ContextTooLong(
-            f"This request needs {prefix + message} tokens ({message} for its new messages, {prefix} for"
+            f"This request needs {given + message} tokens ({message} for its new messages, {given} for"
             f" instructions and tools); the budget is {budget}. Shorten it, or raise EVERTHREAD_CONTEXT_BUDGET.",
             param="messages",
         )
-    return Frame(instructions, input, prefix, message, budget)
+    logged = log.tokens + counter.per_message if log.text else 0
+    if not logged or given + logged + message > budget:
+        return Frame(instructions, input, given, given, message, budget)
+    return Frame(preface(instructions, log.text), input, given, given + logged, message, budget)
 
 
-def assemble(frame: Frame, past: tuple[Past, ...]) -> Assembled:
+def preface(instructions: tuple[Message, ...], log: str) -> tuple[Message, ...]:
+    """The client's instructions and then the log, as one system message: many chat templates allow no second one."""
+    if any(instruction.images or instruction.bulk for instruction in instructions):
+        return (*instructions, say("system", log))
+    role = instructions[0].role if instructions else "system"
+    return (say(role, "\n\n".join([*(instruction.text for instruction in instructions), log])),)
+
+
+def assemble(frame: Frame, past: tuple[Past, ...], counter: TokenCounter) -> Assembled:
     """The prompt: the newest of the past that fits, a tool's call and its result together."""
-    window, weight = fitting(frame, past)
-    if begins_with_result(frame.input) and not window:
+    limits = shorten.limits(frame.budget)
+    going_on = begins_with_result(frame.input)
+    newest: tuple[Message, ...] = ()
+    weight = 0
+    if going_on and (units := joined(past)):
+        newest, weight = unfinished(frame, units.pop(), limits, counter)
+        past = tuple(step for unit in units for step in unit)
+    if going_on and not newest:
         raise ContextTooLong(
             f"The tool call that this answers does not fit beside its result; the budget is {frame.budget} tokens.",
             param="messages",
         )
-    said = [message for step in window for message in step.messages]
+    window, more = fitting(past, frame.room - weight, counter)
+    said = [message for step in window for message in shorten.shown(step, limits)]
     return Assembled(
-        messages=(*frame.instructions, *closed((*said, *frame.input))),
+        messages=(*frame.preface, *closed((*said, *newest, *frame.input))),
         context=Context(
-            prompt_tokens=frame.prefix + weight + frame.message,
+            prompt_tokens=frame.prefix + weight + more + frame.message,
             budget=frame.budget,
             prefix=frame.prefix,
-            window=weight,
+            window=weight + more,
         ),
         message=frame.message,
     )
 
 
-def fitting(frame: Frame, past: tuple[Past, ...]) -> tuple[tuple[Past, ...], int]:
+def unfinished(
+    frame: Frame, unit: tuple[Past, ...], limits: shorten.Limits, counter: TokenCounter
+) -> tuple[tuple[Message, ...], int]:
+    """The turn whose tool results came in: whole if it fits, else shortened, else without its oldest calls."""
+    answered = {message.answers for message in frame.input}
+    extra = (counter.per_message + NO_RESULT) * unanswered(unit, answered)
+    whole = tuple(message for step in unit for message in step.messages)
+    short = tuple(message for step in unit for message in shorten.shown(step, limits))
+    for messages in (whole, short):
+        weight = weigh(messages, counter) + extra
+        if weight <= frame.room:
+            return messages, weight
+    asked = [message for message in short if message.role == "user"]
+    calls = [number for number, message in enumerate(short) if message.calls]
+    for first in calls[1:]:
+        messages = (*(asked[:1] if asked else ()), *short[first:])
+        weight = weigh(messages, counter) + extra
+        if weight <= frame.room:
+            return messages, weight
+    return (), 0
+
+
+def fitting(past: tuple[Past, ...], room: int, counter: TokenCounter) -> tuple[tuple[Past, ...], int]:
     """The newest steps that fit, and what they weigh."""
     weight = sum(step.tokens for step in past)
-    if weight <= frame.room and not any(step.tooled for step in past):
+    if weight <= room and not any(step.tooled for step in past):
         return past, weight
     kept: list[tuple[Past, ...]] = []
     weight = 0
-    answered = {message.answers for message in frame.input}
     for unit in reversed(joined(past)):
-        more = sum(step.tokens for step in unit) + NO_RESULT * unanswered(unit, answered)
-        answered = set()
-        if weight + more > frame.room:
+        more = sum(step.tokens for step in unit) + (counter.per_message + NO_RESULT) * unanswered(unit, set())
+        if weight + more > room:
             break
         weight += more
         kept.append(unit)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 import msgspec
 
+from everthread.context.shorten import Limits, shortened
 from everthread.context.tokens import weigh
-from everthread.core.messages import Message
-from everthread.core.ports import Exchange, TokenCounter
+from everthread.core.messages import Message, joined
+from everthread.core.ports import TokenCounter
+from everthread.core.sentences import own_words
+from everthread.core.session import Exchange, Place
 from everthread.errors import Malformed
+
+THOUGHTS = re.compile(
+    r'<think>.*?</think>|<details type="(?:reasoning|code_interpreter|tool_calls)".*?</details>', re.DOTALL
+)
+
+ATTACHED = re.compile(r"^\s*<attached_files>.*?</attached_files>\s*", re.DOTALL)
 
 
 class Reconciled(msgspec.Struct, frozen=True):
@@ -17,15 +27,51 @@ class Reconciled(msgspec.Struct, frozen=True):
     imported: tuple[Exchange, ...] = ()  # what was said before the client came here
 
 
-def continued(messages: tuple[Message, ...]) -> Reconciled:
-    """A known session: the ledger has the history, the body only its new messages."""
-    new = after_last_answer(messages)
-    if not new:
-        raise Malformed("messages ends with an assistant message; there is nothing new to answer.", param="messages")
-    return Reconciled(new)
+class Body(msgspec.Struct, frozen=True):
+    """A request's conversation, cut after each answer in it."""
+
+    messages: tuple[Message, ...]
+    answers: tuple[int, ...]  # where each of its answers ends; one that is to be continued is none
+    goes_on: bool  # it ends with an answer, which is to be continued
+
+    @property
+    def new(self) -> tuple[Message, ...]:
+        return self.messages[self.answers[-1] :] if self.answers else self.messages
+
+    def hashes(self) -> list[bytes]:
+        """What was said up to each answer, the last one first."""
+        digest, start, known = b"", 0, []
+        for end in self.answers:
+            digest = rolled(digest, self.messages[start:end])
+            known.append(digest)
+            start = end
+        return known[::-1]
+
+    def follows(self, number: int) -> tuple[Message, ...]:
+        """What comes after the answer that has the hash of this number."""
+        return self.messages[self.answers[-1 - number] :]
+
+    def after(self, place: Place) -> tuple[Message, ...]:
+        """What comes after a place that a client named; when its words are others there, after the last answer."""
+        if place.rolling == b"":
+            return self.messages
+        hashes = self.hashes()
+        return self.follows(hashes.index(place.rolling)) if place.rolling in hashes else self.new
 
 
-def begun(messages: tuple[Message, ...], counter: TokenCounter) -> Reconciled:
+def read(messages: tuple[Message, ...]) -> Body:
+    """The body of a turn in a known session."""
+    answers = tuple(number + 1 for number, message in enumerate(messages) if message.role == "assistant")
+    goes_on = bool(answers) and answers[-1] == len(messages)
+    return Body(messages, answers[:-1] if goes_on else answers, goes_on)
+
+
+def forks(follows: tuple[Message, ...]) -> bool:
+    """What follows an earlier place is another question, or the same one again: exactly one."""
+    return len(follows) == 1 and follows[0].role == "user"
+
+
+def begun(messages: tuple[Message, ...], counter: TokenCounter, limits: Limits) -> Reconciled:
     """A new session: a history in the body is brought along."""
     new = after_last_answer(messages)
     if not new:  # the client wrote the answer's beginning; it goes on from its last question
@@ -42,7 +88,8 @@ def begun(messages: tuple[Message, ...], counter: TokenCounter) -> Reconciled:
             refuse_unknown_calls(tuple(pending[:-1]), calls)
             said = tuple(pending)
             address, rolling = addressed(address, said), rolled(rolling, said)
-            imported.append(Exchange(said, address, rolling, weigh(said, counter)))
+            weight = weigh(shortened(said, None, limits), counter)
+            imported.append(Exchange(said, address, rolling, weight))
             calls = message.calls
             pending = []
     refuse_unknown_calls(new, calls)
@@ -58,6 +105,7 @@ def after_last_answer(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 def refuse_unknown_calls(messages: tuple[Message, ...], calls: tuple[str, ...]) -> None:
     for message in messages:
+        calls = message.calls or calls
         if message.answers is not None and message.answers not in calls:
             raise Malformed(f"There is no open tool call {message.answers!r} in this conversation.", param="messages")
 
@@ -71,11 +119,26 @@ def addressed(before: bytes, messages: tuple[Message, ...]) -> bytes:
 
 
 def rolled(before: bytes, messages: tuple[Message, ...]) -> bytes:
-    """A hash of the words up to and including these messages, white space aside. For comparing, not for storing:
-    messages that differ only in their images have the same one."""
+    """A hash of the words up to and including these messages. For comparing, not for storing: white space, images, a
+    model's thoughts and a UI's template around a question make no difference."""
     digest = hashlib.sha256(before)
-    for message in messages:
-        digest.update(f"\x1e{message.role}\x1f{' '.join(message.text.split())}".encode())
+    answered = False
+    for message in joined(messages):
+        if answered:  # each answer ends a link of the chain, also where several came in at once
+            digest = hashlib.sha256(digest.digest()[:16])
+        answered = message.role == "assistant"
+        digest.update(f"\x1e{message.role}\x1f{' '.join(bare(message).split())}".encode())
         for call in message.calls:
             digest.update(f"\x1f{call}".encode())
     return digest.digest()[:16]
+
+
+def bare(message: Message) -> str:
+    """The words of a message without what clients put around them, or leave out when they send it again."""
+    text = message.text
+    if message.role == "user":
+        text = own_words(text) or text if "### Task:" in text else text
+        return ATTACHED.sub("", text) if "<attached_files>" in text else text
+    if message.role == "assistant" and ("<think>" in text or "<details" in text):
+        return THOUGHTS.sub("", text)
+    return text

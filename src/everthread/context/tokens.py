@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 import tiktoken
@@ -13,9 +13,9 @@ from everthread.core.messages import Message
 from everthread.core.ports import TokenCounter
 from everthread.core.turn import Options
 
-PER_MESSAGE = 4  # what the chat format itself costs around each message
 PER_IMAGE = 1000  # an estimate: servers differ, and none tells before it is asked
 BYTES_PER_TOKEN = 4  # of files, sounds and what else is not text: an estimate too
+LONG, LONGEST_REMEMBERED, MOST_REMEMBERED = 400, 100_000, 256  # characters, characters, texts
 COUNTED_EXACTLY = 200_000  # characters; beyond, the rest is taken to be like the beginning
 
 # How o200k_base cuts text into pieces before merging: words with their contraction, numbers, signs, white space.
@@ -47,6 +47,8 @@ def encoding() -> tiktoken.Encoding:
 class O200k:
     """OpenAI's o200k_base, from ranks that are installed with us; nothing is downloaded."""
 
+    per_message = 4
+
     def __init__(self) -> None:
         self._encode = encoding().encode_ordinary
 
@@ -56,10 +58,22 @@ class O200k:
         return len(self._encode(text[:COUNTED_EXACTLY])) * len(text) // COUNTED_EXACTLY
 
 
+class Remembering:
+    """Counts long texts once: tools and instructions come again with every turn."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.per_message = counter.per_message
+        self._count = counter.count
+        self._remembered = lru_cache(maxsize=MOST_REMEMBERED)(counter.count)
+
+    def count(self, text: str) -> int:
+        return self._remembered(text) if LONG <= len(text) <= LONGEST_REMEMBERED else self._count(text)
+
+
 def weigh(messages: tuple[Message, ...], counter: TokenCounter) -> int:
     """What messages cost in a prompt."""
     return sum(
-        PER_MESSAGE
+        counter.per_message
         + counter.count(message.raw.decode() if message.calls else message.text)
         + (counter.count(message.name) if message.name else 0)
         + PER_IMAGE * message.images

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NewType
 
 from everthread.errors import Malformed
@@ -15,6 +16,7 @@ ThreadId = NewType("ThreadId", str)
 LineageId = NewType("LineageId", str)
 StepId = NewType("StepId", str)  # bare; runs and completions are the same step under their own prefix
 
+CURRENT = SessionId("@current")  # stands for a session key's current session
 DEFAULT_TENANT = Tenant("default")
 LONGEST_NAME = 256
 
@@ -33,6 +35,16 @@ def tenant(text: str) -> Tenant:
     if not text or len(text) > 64 or not all(c.isascii() and (c.isalnum() or c in "-_.") for c in text):
         raise Malformed("A tenant's name is 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'.", param="tenant")
     return Tenant(text)
+
+
+def child_id(root: SessionId, at: datetime, chance: str) -> SessionId:
+    """The id of a thread's later session: says whose it is, sorts by time."""
+    return SessionId(f"{root[:220]}~{at:%Y%m%d_%H%M%S}_{chance[-6:]}")
+
+
+def is_ephemeral(session_id: SessionId | None) -> bool:
+    """Open WebUI's temporary chats: they live in the browser, and nothing of them is kept."""
+    return session_id is not None and session_id.startswith(("temporary:", "local:"))
 
 
 def run_id(step: StepId) -> str:

@@ -6,6 +6,7 @@ what the rest of the house needs to know about it without reading that JSON agai
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -36,3 +37,18 @@ def say(role: Role, text: str) -> Message:
 def array(messages: tuple[Message, ...]) -> bytes:
     """The messages as one JSON array."""
     return b"[" + b",".join(message.raw for message in messages) + b"]"
+
+
+def joined(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages with an answer that went on after a pause as one."""
+    if not any(one.role == two.role == "assistant" for one, two in pairwise(messages)):
+        return messages
+    whole: list[Message] = []
+    for message in messages:
+        if message.role == "assistant" and whole and whole[-1].role == "assistant" and not whole[-1].calls:
+            begun = whole.pop()
+            body = msgspec.json.decode(message.raw)
+            body["content"] = begun.text + message.text
+            message = msgspec.structs.replace(message, raw=msgspec.json.encode(body), text=body["content"])  # noqa: PLW2901
+        whole.append(message)
+    return tuple(whole)

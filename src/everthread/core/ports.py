@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
 import msgspec
 
-from everthread.core.ids import KeyId, ScopeId, SessionId, SessionKey, StepId, Tenant
+from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.key import ApiKey
-from everthread.core.messages import Message
-from everthread.core.session import Session
+from everthread.core.messages import Message, joined
+from everthread.core.session import Exchange, Place, Session
 from everthread.core.turn import ModelEvents, OnBusy, Prompt, Replay, Step
 
 
@@ -27,6 +27,11 @@ class Ids(Protocol):
 
 
 class TokenCounter(Protocol):
+    @property
+    def per_message(self) -> int:
+        """What the chat format itself costs around each message, at most."""
+        ...
+
     def count(self, text: str) -> int: ...
 
 
@@ -59,41 +64,47 @@ class Model(Protocol):
 # --- storage ---
 
 
-class Exchange(msgspec.Struct, frozen=True):
-    """One imported step: what a client says was said before it came here."""
-
-    messages: tuple[Message, ...]
-    address: bytes  # hash of this exchange and all before it, byte for byte: what it is stored under
-    rolling: bytes  # hash of what was said so far, as later bodies are compared with it
-    tokens: int
-
-
 class Past(msgspec.Struct, frozen=True):
     """A step, or an imported exchange, as a later prompt sees it."""
 
     messages: tuple[Message, ...]
     tokens: int
     turn: StepId | None = None  # None: imported
+    seq: int = 0
+    at: datetime | None = None  # when it was said
     tooled: bool = False  # it calls tools, or has their results
     size: int = 0  # bytes, about: what it takes to keep it at hand
 
 
-def past_of(messages: tuple[Message, ...], tokens: int, turn: StepId | None = None) -> Past:
+def past_of(
+    messages: tuple[Message, ...], tokens: int, turn: StepId | None = None, seq: int = 0, at: datetime | None = None
+) -> Past:
+    messages = joined(messages)
     return Past(
         messages,
         tokens,
         turn,
+        seq,
+        at,
         tooled=any(message.calls or message.answers for message in messages),
         size=200 + sum(2 * len(message.raw) + 200 for message in messages),
     )
 
 
-class Claim(msgspec.Struct, frozen=True):
+class Epoch(msgspec.Struct, frozen=True):
+    """What a session's prompt is made of: the log it began with, and the steps since."""
+
+    log: str | None
+    past: tuple[Past, ...]  # oldest first
+
+
+class Hold(msgspec.Struct, frozen=True):
     """A session held for one turn. `session` is None while the id is unknown."""
 
     tenant: Tenant
     session_id: SessionId
     session: Session | None
+    listen: Callable[[Callable[[], None]], None]  # takes what ends this turn early, should another one want that
 
 
 class Reserved(msgspec.Struct, frozen=True):
@@ -112,7 +123,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
     session: Session  # as it was when the step began; the store refuses if it has moved since
     step: Step
-    begins: bool  # this step is the first of a new thread
+    begins: bool = False  # this step is the first of a new thread
+    branches: bool = False  # this step is the first of a new path of its thread
     imported: Sequence[Exchange] = ()  # history the client brought to a new thread
     bind: SessionKey | None = None  # the session key an unkeyed session joins now
     replay: Replay | None = None
@@ -163,25 +175,62 @@ class Store(Protocol):
         """The tip that an id resolves to."""
         ...
 
+    async def tip(self, tenant: Tenant, lineage: LineageId) -> Session:
+        """The live session of a known path, whether it is its thread's head or not."""
+        ...
+
     def claim(
         self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue"
-    ) -> AbstractAsyncContextManager[Claim]:
+    ) -> AbstractAsyncContextManager[Hold]:
         """The session, ours until released: one turn at a time, first come, first served. `by` names the turn.
 
         Raises SessionBusy when the line is too long, the wait too long, or waiting was not wanted."""
         ...
 
-    async def window(self, tenant: Tenant, session: Session, *, tokens: int) -> tuple[Past, ...]:
-        """The newest steps of the session's epoch, oldest first, whose weights add up to at most `tokens`;
-        always at least the very newest."""
+    async def held(self, tenant: Tenant, session_id: SessionId) -> bool:
+        """Whether a turn of it is running now."""
+        ...
+
+    async def epoch(self, tenant: Tenant, session: Session, *, tokens: int) -> Epoch:
+        """The session's log, and the newest steps of its epoch whose weights add up to at most `tokens`; always at
+        least the very newest. A branch that is only planned has one too."""
+        ...
+
+    async def matching(self, tenant: Tenant, session: Session, hashes: Sequence[bytes]) -> tuple[int, Place] | None:
+        """The first of these hashes that a place of the thread has, and that place; of several the one on the
+        session's own path."""
+        ...
+
+    async def following(self, tenant: Tenant, session: Session, message_id: str) -> Place | None:
+        """The place after the newest step of this thread that a client's own message id led to."""
+        ...
+
+    async def before(self, tenant: Tenant, place: Place) -> Place:
+        """The place before the step that a place follows, and before what others said since."""
+        ...
+
+    async def opening(self, tenant: Tenant, session: Session) -> Place | None:
+        """The place before the first step that a client said had no message before it."""
         ...
 
     async def said(self, tenant: Tenant, session: Session, message_id: str, *, since: datetime) -> Step | None:
         """The step of this thread that a client's own message id led to."""
         ...
 
+    async def repeated(
+        self, tenant: Tenant, session: Session, body: bytes, *, after: int, since: datetime | None
+    ) -> Step | None:
+        """A recent step of the session's path that came from this very request body: later than step `after`, or
+        asked at `since` or later."""
+        ...
+
     async def commit(self, tenant: Tenant, commit: Commit) -> Session:
         """Writes a step, wholly or not at all, and returns the session as it is now."""
+        ...
+
+    async def rotate(self, tenant: Tenant, parent: Session, child: Session, *, log: str, now: datetime) -> Session:
+        """Ends the parent and begins the child in one transaction, if the parent is still its lineage's tip; steps
+        that came since are in the child's window. Returns the child as it is now, or raises SessionMoved."""
         ...
 
     async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:

@@ -18,7 +18,9 @@ from everthread.core.messages import Message
 from everthread.core.session import Session
 
 Source = Literal["api", "job", "run", "import"]
-OnBusy = Literal["queue", "reject"]
+OnBusy = Literal["queue", "reject", "interrupt"]
+
+INTERRUPTED = "[interrupted]"  # the whole answer of a turn that was ended before its first word
 
 Options = tuple[tuple[str, bytes], ...]  # further request fields and their JSON, passed upstream as they came
 
@@ -40,7 +42,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     on_busy: OnBusy = "queue"
     said_at: datetime | None = None  # when the message was really said; None: now
     message_id: str | None = None
-    parent_message_id: str | None = None
+    parent_message_id: str | None = None  # "": it said that there is none
+    body: bytes | None = None  # hash of the request's body
+    again: bool = False  # the client's library says that it is trying again
     replay: Replay | None = None
     key_prefix: str | None = None  # the API key may only touch session keys that begin so
 
@@ -188,6 +192,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     rolling: bytes = b""
     message_id: str | None = None
     parent_message_id: str | None = None
+    body: bytes | None = None  # hash of the request's body
 
     def messages(self) -> tuple[Message, ...]:
         return (*self.input, self.answer)
@@ -260,6 +265,20 @@ class Folding:
         """Every choice that began has a finish reason."""
         begun = self._text.keys() | self._reasoning.keys() | self._refusal.keys() | self._calls.keys()
         return bool(self._finish) and begun <= self._finish.keys()
+
+    def cut(self) -> list[ModelEvent]:
+        """Ends every choice as it stands, without the tool calls that it may not have finished; the events that say
+        so."""
+        self._calls = {}
+        begun = self._text.keys() | self._reasoning.keys() | self._refusal.keys() | {0}
+        said = [] if self._text.get(0) or self._refusal.get(0) else [TextDelta(INTERRUPTED)]
+        events: list[ModelEvent] = [
+            *said,
+            *(ChoiceEnded("stop", choice) for choice in sorted(begun - self._finish.keys())),
+        ]
+        for event in events:
+            self.add(event)
+        return events
 
     @property
     def text(self) -> str:

@@ -4,32 +4,47 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from everthread.core.ids import printable
 from everthread.core.key import ApiKey
-from everthread.errors import Bug, Failure, MethodNotAllowed, Overloaded, RouteNotFound
-from everthread.http import auth, chat, meta
+from everthread.errors import Bug, Failure, Malformed, MethodNotAllowed, Overloaded, RouteNotFound
+from everthread.http import auth, chat, meta, sessions
 from everthread.http.reply import Reply, Send
 from everthread.http.request import Disconnected, Headers, Receive
-from everthread.http.site import Answer, Endpoint, Site
+from everthread.http.site import Call, Endpoint, Site
 
 log = logging.getLogger("everthread.http")
 
 Scope = MutableMapping[str, Any]
 
 MOST_AT_ONCE = 4096  # requests in progress, streams included
+MOST_FIELDS = 100  # of a query
 
+SESSIONS = "/api/sessions"
+SESSION = "/api/sessions/{session_id}"
 
 ENDPOINTS = (
     Endpoint("chat_completions", "POST", chat.PATH, "One turn of a conversation, whole or streamed."),
+    Endpoint("sessions", "GET", SESSIONS, "Sessions, the newest first.", work=sessions.many),
+    Endpoint("session_create", "POST", SESSIONS, "A session in which nothing is said yet.", work=sessions.create),
+    Endpoint("session", "GET", SESSION, "One session.", work=sessions.one),
+    Endpoint("session_update", "PATCH", SESSION, "Gives it a title, or ends it.", work=sessions.change),
+    Endpoint("session_delete", "DELETE", SESSION, "Deletes all of it, for good.", work=sessions.delete),
+    Endpoint("session_messages", "GET", f"{SESSION}/messages", "What was said, in pages.", work=sessions.messages),
+    Endpoint("session_fork", "POST", f"{SESSION}/fork", "A session of its own from a message on.", work=sessions.fork),
+    Endpoint("session_compress", "POST", f"{SESSION}/compress", "Rotates it now.", work=sessions.compress),
+    Endpoint("session_lineage", "GET", f"{SESSION}/lineage", "The tree of its sessions.", work=sessions.lineage),
+    Endpoint("session_export", "GET", f"{SESSION}/export", "All of it as JSON lines.", work=sessions.export),
+    Endpoint("session_chat", "POST", f"{SESSION}/chat", "One turn, whole.", work=sessions.chat_whole),
+    Endpoint("session_chat_stream", "POST", f"{SESSION}/chat/stream", "One turn, streamed.", work=sessions.chat_stream),
     Endpoint("models", "GET", "/v1/models", "The models that can be asked for.", meta.list_models),
     Endpoint("model", "GET", "/v1/models/{model:path}", "One model.", meta.get_model),
     Endpoint("capabilities", "GET", "/v1/capabilities", "What this server can do.", meta.capabilities),
@@ -49,20 +64,13 @@ class App:
         self._site = msgspec.structs.replace(site, endpoints=ENDPOINTS)
         self._router = Router(
             routes=[
-                Route(endpoint.path, self._answering(endpoint.answer), methods=[endpoint.method])
-                for endpoint in ENDPOINTS
-                if endpoint.answer is not None
+                Route(path, Desk(self._site, some), methods=list(some))
+                for path, some in by_path(endpoint for endpoint in ENDPOINTS if endpoint.path != chat.PATH).items()
             ],
             redirect_slashes=False,
             default=not_found,
         )
         self._at_once = 0
-
-    def _answering(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        async def respond(request: Request) -> Response:
-            return await answer(request, self._site)
-
-        return respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -113,9 +121,12 @@ class App:
             return
         if path == chat.PATH:
             raise MethodNotAllowed(allow="POST")
+        if path.startswith("/api/"):
+            scope["path"] = scope["raw_path"].decode("latin-1")  # an id may have a slash of its own, encoded
         scope["app"] = self  # so that the router raises instead of answering by itself
+        scope["past"] = Past(key, headers, reply)
         try:
-            await self._router(scope, receive, within(send, reply))
+            await self._router(scope, receive, send)
         except HTTPException as refused:
             if refused.status_code == 405:
                 raise MethodNotAllowed(allow=(refused.headers or {}).get("Allow", "")) from refused
@@ -123,6 +134,59 @@ class App:
 
     async def _caller(self, headers: Headers) -> ApiKey:
         return await auth.caller(headers, gate=self._site.gate, store=self._site.store, clock=self._site.clock)
+
+
+class Desk:
+    """Answers the requests for one path."""
+
+    def __init__(self, site: Site, endpoints: Mapping[str, Endpoint]) -> None:
+        self._site = site
+        self._endpoints = endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        endpoint = self._endpoints["GET" if method == "HEAD" else method]
+        past: Past = scope["past"]
+        if endpoint.answer is not None:
+            response = await endpoint.answer(Request(scope, receive), self._site)
+            await response(scope, receive, within(send, past.reply))
+        elif endpoint.work is not None:
+            assert past.key is not None, "only what the server says of itself is open"
+            parameters = {name: unquote(text) for name, text in scope["path_params"].items()}
+            await endpoint.work(
+                Call(
+                    site=self._site,
+                    key=past.key,
+                    headers=past.headers,
+                    receive=receive,
+                    reply=past.reply,
+                    path=scope["path"],
+                    query=queried(scope["query_string"]),
+                    parameters=parameters,
+                )
+            )
+
+
+def queried(text: bytes) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(text.decode("latin-1"), max_num_fields=MOST_FIELDS))
+    except ValueError as error:
+        raise Malformed(f"The query has more than {MOST_FIELDS} fields.") from error
+
+
+class Past(msgspec.Struct, frozen=True):
+    """What is known of a request that is past the door."""
+
+    key: ApiKey | None
+    headers: Headers
+    reply: Reply
+
+
+def by_path(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, Endpoint]]:
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+    return paths
 
 
 def within(send: Send, reply: Reply) -> Send:

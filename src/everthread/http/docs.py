@@ -32,12 +32,12 @@ def page(description: dict[str, Any]) -> str:
 
 def section(method: str, path: str, operation: dict[str, Any]) -> str:
     mark = "" if operation["security"] else ' <span class="open">open</span>'
-    headers = "".join(
+    told = "".join(
         f"<dt><code>{escape(parameter['name'])}</code></dt><dd>{escape(parameter['description'])}</dd>"
         for parameter in operation["parameters"]
-        if parameter["in"] == "header"
+        if parameter["in"] != "path"
     )
     return (
         f'<h2><span class="method">{method.upper()}</span> <code>{escape(path)}</code>{mark}</h2>'
-        f"<p>{escape(operation['summary'])}</p>" + (f"<dl>{headers}</dl>" if headers else "")
+        f"<p>{escape(operation['summary'])}</p>" + (f"<dl>{told}</dl>" if told else "")
     )

@@ -22,6 +22,7 @@ SESSION_HEADERS = {
 }
 
 TOKENS = {"type": "integer", "minimum": 0}
+TEXT = {"type": "string"}
 NULLABLE_TEXT = {"type": ["string", "null"]}
 
 SCHEMAS: dict[str, Any] = {
@@ -97,6 +98,110 @@ SCHEMAS: dict[str, Any] = {
             "degraded": {"type": "boolean"},
         },
     },
+    "Session": {
+        "type": "object",
+        "description": "One session. As its lineage's tip it stands for all of it. Times are seconds since 1970.",
+        "required": ["id", "created_at", "updated_at", "message_count", "root_session_id", "tip_session_id"],
+        "properties": {
+            **dict.fromkeys(("id", "source", "root_session_id", "tip_session_id", "_lineage_root_id"), TEXT),
+            **dict.fromkeys(("title", "model", "session_key", "end_reason", "parent_session_id"), NULLABLE_TEXT),
+            **{key: {"type": "number"} for key in ("created_at", "updated_at", "started_at", "last_active")},
+            "ended_at": {"type": ["number", "null"]},
+            "message_count": TOKENS,
+            **dict.fromkeys(("input_tokens", "output_tokens", "cache_read_tokens", "distilling_tokens"), TOKENS),
+            "branch": {"type": "boolean"},
+        },
+    },
+    "OneSession": {
+        "type": "object",
+        "required": ["object", "session"],
+        "properties": {"object": {"const": "hermes.session"}, "session": {"$ref": "#/components/schemas/Session"}},
+    },
+    "SessionList": {
+        "type": "object",
+        "required": ["object", "data", "limit", "offset", "has_more"],
+        "properties": {
+            "object": {"const": "list"},
+            "data": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}},
+            "limit": TOKENS,
+            "offset": TOKENS,
+            "has_more": {"type": "boolean"},
+        },
+    },
+    "SessionDeleted": {
+        "type": "object",
+        "required": ["object", "id", "deleted"],
+        "properties": {"object": {"const": "hermes.session.deleted"}, "id": TEXT, "deleted": {"const": True}},
+    },
+    "MessageList": {
+        "type": "object",
+        "required": ["object", "session_id", "data", "has_more"],
+        "properties": {
+            "object": {"const": "list"},
+            "session_id": TEXT,
+            "data": {"type": "array", "items": {"type": "object"}},
+            "has_more": {"type": "boolean"},
+        },
+    },
+    "Lineage": {
+        "type": "object",
+        "required": ["object", "session_id", "root_session_id", "branches"],
+        "properties": {
+            "object": {"const": "hermes.session.lineage"},
+            "session_id": TEXT,
+            "root_session_id": TEXT,
+            "branches": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": TEXT,
+                        "forked_from": NULLABLE_TEXT,
+                        "shared_messages": TOKENS,
+                        "head": {"type": "boolean"},
+                        "sessions": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}},
+                    },
+                },
+            },
+        },
+    },
+    "SessionCreation": {
+        "type": "object",
+        "properties": {"id": NULLABLE_TEXT, "title": NULLABLE_TEXT, "session_key": NULLABLE_TEXT},
+    },
+    "SessionChange": {
+        "type": "object",
+        "properties": {"title": NULLABLE_TEXT, "end": {"type": ["boolean", "null"]}, "end_reason": NULLABLE_TEXT},
+    },
+    "SessionFork": {
+        "type": "object",
+        "properties": {
+            "id": NULLABLE_TEXT,
+            "title": NULLABLE_TEXT,
+            "at": {"type": ["string", "null"], "description": "A message's id: the last that is shared. Default: all."},
+        },
+    },
+    "SessionTurn": {
+        "type": "object",
+        "required": ["message"],
+        "description": "Any field of a chat completion, such as tools, may be sent besides.",
+        "properties": {
+            "message": {"description": "Text, content parts or messages; also under the name input."},
+            "instructions": {"type": ["string", "null"], "description": "Also under the name system_message."},
+            "model": NULLABLE_TEXT,
+        },
+    },
+    "SessionAnswer": {
+        "type": "object",
+        "required": ["object", "session_id", "message", "usage", "hermes"],
+        "properties": {
+            "object": {"const": "hermes.session.chat.completion"},
+            "session_id": TEXT,
+            "message": {"$ref": "#/components/schemas/Message"},
+            "usage": {"type": "object"},
+            "hermes": {"$ref": "#/components/schemas/Hermes"},
+        },
+    },
     "ChatCompletion": {
         "type": "object",
         "required": ["id", "object", "created", "model", "choices", "usage", "hermes"],
@@ -133,36 +238,83 @@ def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     }
 
 
+BODIES = {
+    "chat_completions": "ChatRequest",
+    "session_create": "SessionCreation",
+    "session_update": "SessionChange",
+    "session_fork": "SessionFork",
+    "session_chat": "SessionTurn",
+    "session_chat_stream": "SessionTurn",
+}
+OPTIONAL_BODIES = {"session_create", "session_fork"}
+ANSWERS = {
+    "chat_completions": "ChatCompletion",
+    "sessions": "SessionList",
+    "session_create": "OneSession",
+    "session": "OneSession",
+    "session_update": "OneSession",
+    "session_delete": "SessionDeleted",
+    "session_messages": "MessageList",
+    "session_fork": "OneSession",
+    "session_compress": "OneSession",
+    "session_lineage": "Lineage",
+    "session_chat": "SessionAnswer",
+}
+OTHER_ANSWERS = {
+    "chat_completions": ["application/json", "text/event-stream"],
+    "session_chat_stream": ["text/event-stream"],
+    "session_export": ["application/x-ndjson"],
+    "docs": ["text/html"],
+}
+CREATES = {"session_create", "session_fork"}
+TURNS = {"chat_completions", "session_chat", "session_chat_stream"}
+QUERIES = {
+    "sessions": {
+        "limit": "At most so many: 1 to 200, default 50.",
+        "offset": "Leaves out so many of the newest.",
+        "session_key": "Only those of this memory scope. The header X-Hermes-Session-Key does the same.",
+        "source": "Only those that began so: api, job, run or import.",
+        "include_children": "true: every session, not only the tip of each thread.",
+    },
+    "session_messages": {
+        "limit": "At most so many: 1 to 1000, default 200.",
+        "after": "A message's id: those that follow it.",
+        "order": "asc (default): the oldest first; desc: the newest first.",
+    },
+}
+
+
 def operation(endpoint: Endpoint, path: str) -> dict[str, Any]:
+    name = endpoint.name
     described: dict[str, Any] = {
-        "operationId": endpoint.name,
+        "operationId": name,
         "summary": endpoint.summary,
         "security": [] if endpoint.open else [{"key": []}],
         "parameters": [
-            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            for name in re.findall(r"{(\w+)}", path)
-        ],
-        "responses": {"200": answer(endpoint), "default": failure()},
-    }
-    if endpoint.name == "chat_completions":
-        described["parameters"] += [
-            {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
-            for name, text in SESSION_HEADERS.items()
+            {"name": name, "in": "path", "required": True, "schema": TEXT} for name in re.findall(r"{(\w+)}", path)
         ]
-        described["requestBody"] = {"required": True, "content": {"application/json": ref("ChatRequest")}}
+        + [parameter("query", query, text) for query, text in QUERIES.get(name, {}).items()]
+        + [
+            parameter("header", header, text)
+            for header, text in (SESSION_HEADERS.items() if name in TURNS else ())
+            if header != "X-Hermes-Session-Id" or "{session_id}" not in path
+        ],
+        "responses": {"201" if name in CREATES else "200": answer(endpoint), "default": failure()},
+    }
+    if name in BODIES:
+        body = {"application/json": ref(BODIES[name])}
+        described["requestBody"] = {"required": name not in OPTIONAL_BODIES, "content": body}
     return described
 
 
+def parameter(where: str, name: str, text: str) -> dict[str, Any]:
+    return {"name": name, "in": where, "description": text, "schema": TEXT}
+
+
 def answer(endpoint: Endpoint) -> dict[str, Any]:
-    if endpoint.name == "chat_completions":
-        content = {
-            "application/json": ref("ChatCompletion"),
-            "text/event-stream": {"schema": {"type": "string"}},
-        }
-    elif endpoint.name == "docs":
-        content = {"text/html": {"schema": {"type": "string"}}}
-    else:
-        content = {"application/json": {"schema": {"type": "object"}}}
+    kinds = OTHER_ANSWERS.get(endpoint.name, ["application/json"])
+    known = ref(ANSWERS[endpoint.name]) if endpoint.name in ANSWERS else {"schema": {"type": "object"}}
+    content = {kind: known if kind == "application/json" else {"schema": TEXT} for kind in kinds}
     return {"description": "The answer.", "content": content}
 
 

@@ -31,6 +31,7 @@ STATUS: dict[type[Failure], tuple[int, str]] = {
     errors.NotFound: (404, "not_found_error"),
     errors.MethodNotAllowed: (405, "invalid_request_error"),
     errors.SessionKeyMismatch: (409, "conflict_error"),
+    errors.SessionExists: (409, "conflict_error"),
     errors.IdempotencyInProgress: (409, "conflict_error"),
     errors.SessionBusy: (409, "conflict_error"),
     errors.SessionMoved: (409, "conflict_error"),
@@ -135,7 +136,7 @@ async def whole(events: Events, asked: chat.Asked, reply: Reply) -> None:
             if isinstance(some[0], Started):
                 started = some[0]
             if isinstance(last := some[-1], Finished):
-                await reply.json(chat.encode(last, asked), more=session_headers(asked, started, last.session.id))
+                await reply.json(asked.whole(last), more=session_headers(asked, started, last.session.id))
 
 
 async def streamed(events: Events, asked: chat.Asked, reply: Reply) -> None:
@@ -153,7 +154,7 @@ async def streamed(events: Events, asked: chat.Asked, reply: Reply) -> None:
         if not reply.begun:
             raise
         await stream.settle()
-        await reply.write(b"data: %s\n\n" % error_body(failure))
+        await reply.write(asked.failed(error_body(failure)))
         await reply.end()
     finally:
         stream.close()
@@ -166,7 +167,7 @@ class Stream:
         self._reply = reply
         self._asked = asked
         self._started: Started | None = None
-        self._chunks: chat.Chunks | None = None
+        self._telling: chat.Telling | None = None
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
         self._timer = self._loop.call_later(FIRST_EVENT, self._tick)
@@ -175,19 +176,19 @@ class Stream:
     async def event(self, event: Event) -> None:
         if isinstance(event, Started):
             self._started = event
-            self._chunks = chat.Chunks(event, self._asked)
+            self._telling = self._asked.telling(event)
             return
-        chunks = self._chunks
-        assert chunks is not None, "the first event of a turn is Started"
+        telling = self._telling
+        assert telling is not None, "the first event of a turn is Started"
         if self._ticking is not None:
             await self.settle()
         if isinstance(event, Finished):
             if not self._reply.begun:
                 await self._begin()
-            for chunk in chunks.last(event):
+            for chunk in telling.last(event):
                 await self._reply.write(chunk)
             await self._reply.end()
-        elif data := chunks.event(event):
+        elif data := telling.event(event):
             if not self._reply.begun:
                 await self._begin()
             self._last = self._loop.time()

@@ -67,6 +67,10 @@ class Headers:
         value = self._values.get(name)
         return (value.decode("latin-1").strip(" \t") or None) if value else None
 
+    def blank(self, name: bytes) -> bool:
+        """Sent, with nothing in it."""
+        return name in self._values and self.get(name) is None
+
     def name(self, header: bytes) -> str | None:
         """A header that names something: printable ASCII, at most 256 characters."""
         value = self.get(header)
@@ -77,13 +81,9 @@ def envelope(headers: Headers, key: ApiKey, *, now: datetime) -> Envelope:
     """Who is asking, in which session, under which memory scope."""
     session_id = headers.name(b"x-hermes-session-id")
     prefix = key.session_key_prefix
-    if session_id == "@current":
-        raise Malformed("@current is a reserved session id.", param="X-Hermes-Session-Id")
     if headers.plain:
         return Envelope(tenant=key.tenant, session_id=SessionId(session_id) if session_id else None, key_prefix=prefix)
     session_id = session_id or headers.name(b"x-openwebui-chat-id")
-    if session_id == "@current":
-        raise Malformed("@current is a reserved session id.", param="X-OpenWebUI-Chat-Id")
     session_key = headers.name(b"x-hermes-session-key") or headers.name(b"x-openwebui-user-id")
     if prefix is not None and session_key is not None and not session_key.startswith(prefix):
         raise NotFound("There is no such session key.")
@@ -95,7 +95,8 @@ def envelope(headers: Headers, key: ApiKey, *, now: datetime) -> Envelope:
         on_busy=on_busy(headers.get(b"x-hermes-on-busy")),
         said_at=said_at(headers.get(b"x-hermes-message-time"), now),
         message_id=headers.name(b"x-hermes-message-id"),
-        parent_message_id=headers.name(b"x-hermes-parent-message-id"),
+        parent_message_id=headers.name(b"x-hermes-parent-message-id")
+        or ("" if headers.blank(b"x-hermes-parent-message-id") else None),
         key_prefix=prefix,
     )
 
@@ -104,10 +105,10 @@ def on_busy(text: str | None) -> OnBusy:
     match text:
         case None | "queue":
             return "queue"
-        case "reject":
-            return "reject"
+        case "reject" | "interrupt":
+            return text
         case _:
-            raise Malformed("X-Hermes-On-Busy is one of: queue, reject.", param="X-Hermes-On-Busy")
+            raise Malformed("X-Hermes-On-Busy is one of: queue, reject, interrupt.", param="X-Hermes-On-Busy")
 
 
 def said_at(text: str | None, now: datetime) -> datetime | None:
@@ -128,6 +129,16 @@ def said_at(text: str | None, now: datetime) -> datetime | None:
     if said > now + CLOCK_SKEW:
         raise Malformed(f"{name} is in the future.", param=name)
     return said
+
+
+def with_body(envelope: Envelope, headers: Headers, body: bytes) -> Envelope:
+    """The envelope of a named session's request, with what tells a retry of it from another request."""
+    retries = headers.get(b"x-stainless-retry-count")
+    return msgspec.structs.replace(
+        envelope,
+        body=hashlib.blake2b(body, digest_size=16).digest(),
+        again=retries is not None and retries.isdigit() and int(retries) > 0,
+    )
 
 
 def replay(headers: Headers, *, method: str, path: str, body: bytes, envelope: Envelope) -> Replay | None:

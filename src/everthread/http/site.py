@@ -8,12 +8,17 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from everthread.core.ports import Clock, Model, Store
+from everthread.core.key import ApiKey
+from everthread.core.ports import Clock, Ids, Model, Store
+from everthread.core.transcript import Archive
 from everthread.http.auth import Gate
+from everthread.http.reply import Reply
+from everthread.http.request import Headers, Receive
 from everthread.turns.run import Turns
 
 Check = Callable[[], Awaitable[str]]  # what is the case, in a few words; or a Failure
 Answer = Callable[[Request, "Site"], Awaitable[Response]]
+Work = Callable[["Call"], Awaitable[None]]
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -21,16 +26,32 @@ class Endpoint(msgspec.Struct, frozen=True):
     method: str
     path: str
     summary: str
-    answer: Answer | None = None  # None: the hot path, which app.py calls itself
+    answer: Answer | None = None  # for what the server says of itself
     open: bool = False  # needs no key
+    work: Work | None = None  # for what belongs to someone; neither: the hot path, which app.py calls itself
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
     turns: Turns
     store: Store
+    archive: Archive
     model: Model
     clock: Clock
+    ids: Ids
     gate: Gate
     checks: Mapping[str, Check]
     limits: Mapping[str, int]
     endpoints: tuple[Endpoint, ...] = ()
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, past the door, and the way to answer it."""
+
+    site: Site
+    key: ApiKey
+    headers: Headers
+    receive: Receive
+    reply: Reply
+    path: str  # as it was sent: still percent-encoded
+    query: Mapping[str, str]
+    parameters: Mapping[str, str]  # what stood in the path

@@ -11,22 +11,41 @@ from everthread.wire.chat import stored_messages
 
 INVARIANTS = {
     "a lineage's tip is missing": """
-        SELECT lineage.lineage FROM lineage LEFT JOIN session
-            ON session.tenant = lineage.tenant AND session.session = lineage.tip WHERE session.session IS NULL""",
+        SELECT lineage.lineage FROM lineage JOIN thread
+            ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread AND thread.deleted_at IS NULL
+        LEFT JOIN session ON session.tenant = lineage.tenant AND session.session = lineage.tip
+        WHERE session.session IS NULL""",
+    "a lineage belongs to no thread": """
+        SELECT lineage.lineage FROM lineage LEFT JOIN thread
+            ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread WHERE thread.thread IS NULL""",
+    "a lineage has left another that is missing, or does not reach so far": """
+        SELECT lineage.lineage FROM lineage LEFT JOIN lineage AS origin
+            ON origin.tenant = lineage.tenant AND origin.lineage = lineage.fork_lineage
+        WHERE lineage.fork_lineage IS NOT NULL
+            AND (origin.lineage IS NULL OR origin.last_seq < lineage.fork_seq)""",
+    "a lineage's first step does not follow what it shares": """
+        SELECT lineage.lineage FROM lineage JOIN thread
+            ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread AND thread.deleted_at IS NULL
+        WHERE coalesce(fork_seq, 0) + 1 !=
+            (SELECT min(seq) FROM step WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage)""",
     "a thread's head is missing": """
         SELECT thread.thread FROM thread LEFT JOIN lineage
             ON lineage.tenant = thread.tenant AND lineage.lineage = thread.head WHERE lineage.lineage IS NULL""",
     "a lineage's newest step is not the one it names": """
         SELECT lineage.lineage FROM lineage WHERE last_seq > coalesce(fork_seq, 0) AND last_seq !=
             (SELECT coalesce(max(seq), 0) FROM step
-             WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage)""",
+             WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage)
+            AND NOT EXISTS (SELECT 1 FROM thread WHERE thread.tenant = lineage.tenant
+             AND thread.thread = lineage.thread AND thread.deleted_at IS NOT NULL)""",
     "a lineage has a gap": """
         SELECT lineage.lineage FROM lineage JOIN step
             ON step.tenant = lineage.tenant AND step.lineage = lineage.lineage
         GROUP BY lineage.tenant, lineage.lineage HAVING max(seq) - min(seq) + 1 != count(*)""",
     "a step belongs to no session": """
         SELECT step.step FROM step LEFT JOIN session
-            ON session.tenant = step.tenant AND session.session = step.session WHERE session.session IS NULL""",
+            ON session.tenant = step.tenant AND session.session = step.session WHERE session.session IS NULL
+            AND NOT EXISTS (SELECT 1 FROM thread WHERE thread.tenant = step.tenant
+             AND thread.thread = step.thread AND thread.deleted_at IS NOT NULL)""",
     "imported history is missing": """
         SELECT thread.thread FROM thread LEFT JOIN prior
             ON prior.tenant = thread.tenant AND prior.address = thread.prior

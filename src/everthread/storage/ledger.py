@@ -5,27 +5,38 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+import msgspec
+
 from everthread.core.ids import Tenant
-from everthread.core.ports import Commit, Exchange
-from everthread.core.session import Session
+from everthread.core.ports import Commit
+from everthread.core.session import Exchange, Session
+from everthread.core.turn import Step, Usage
 from everthread.errors import SessionMoved
+from everthread.storage import paths
 from everthread.storage.rows import input_text, pieces, reply_text, stamp
 from everthread.storage.writer import Later
 
 
-def begin(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
-    """A new thread with its first lineage and session. Returns its scope's number."""
-    session, now = commit.session, stamp(commit.step.stored_at)
-    try:
-        db.execute(
-            "INSERT INTO session VALUES (?, ?, ?, ?, NULL, 1, NULL, NULL, NULL, ?)",
-            (tenant, session.id, session.thread, session.lineage, now),
-        )
-    except sqlite3.IntegrityError as error:  # someone else has begun it meanwhile
-        raise SessionMoved from error
+def begin(
+    db: sqlite3.Connection,
+    tenant: Tenant,
+    session: Session,
+    *,
+    now: int,
+    source: str,
+    imported: Sequence[Exchange] = (),
+    title: str | None = None,
+    log: str | None = None,
+    first: Step | None = None,
+) -> int:
+    """A new thread with its first lineage and session, where `first` was said or nothing yet. Returns its scope's
+    number."""
+    prior = hold_imported(db, tenant, imported) or hold_again(db, tenant, session.prior)
+    begin_session(db, tenant, session, now, log)
     scope = scope_number(db, tenant, session, now)
     db.execute(
-        "INSERT INTO thread VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)",
+        "INSERT INTO thread (tenant, thread, scope, root, head, named, prior, title, created_at, updated_at, source)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             tenant,
             session.thread,
@@ -33,16 +44,89 @@ def begin(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
             session.root,
             session.lineage,
             session.named,
-            hold_imported(db, tenant, commit.imported),
+            prior,
+            title,
             now,
             now,
+            source,
         ),
     )
-    db.execute(
-        "INSERT INTO lineage VALUES (?, ?, ?, NULL, NULL, ?, ?, ?)",
-        (tenant, session.lineage, session.thread, session.id, commit.step.seq, commit.step.rolling),
-    )
+    begin_lineage(db, tenant, session, first)
     return scope
+
+
+def begin_session(db: sqlite3.Connection, tenant: Tenant, session: Session, now: int, log: str | None = None) -> None:
+    try:
+        db.execute(
+            "INSERT INTO session"
+            " (tenant, session, thread, lineage, parent, from_seq, log, created_at, began, distilled)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                tenant,
+                session.id,
+                session.thread,
+                session.lineage,
+                session.parent,
+                session.from_seq,
+                log,
+                now,
+                session.messages,
+                session.distilled,
+            ),
+        )
+    except sqlite3.IntegrityError as error:  # someone else has begun it meanwhile
+        raise SessionMoved from error
+
+
+def begin_lineage(db: sqlite3.Connection, tenant: Tenant, session: Session, first: Step | None) -> None:
+    """A path, with its first step if there is one already."""
+    now = session.advanced(first.rolling, len(first.input) + 1) if first else session
+    usage = first.outcome.usage if first else Usage(0, 0)
+    db.execute(
+        "INSERT INTO lineage (tenant, lineage, thread, fork_lineage, fork_seq, tip, last_seq, rolling, prior,"
+        " messages, prompt_tokens, completion_tokens, cached_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            tenant,
+            session.lineage,
+            session.thread,
+            session.fork,
+            session.fork_seq if session.fork is not None else None,
+            session.id,
+            now.last_seq,
+            now.rolling,
+            session.prior,
+            now.messages,
+            usage.prompt,
+            usage.completion,
+            usage.cached,
+        ),
+    )
+
+
+def branch(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
+    """A new path of a known thread; it begins with the log of the epoch that it leaves."""
+    session = commit.session
+    known = db.execute(
+        "SELECT 1 FROM session JOIN thread ON thread.tenant = session.tenant AND thread.thread = ?"
+        " AND thread.deleted_at IS NULL WHERE session.tenant = ? AND session.session = ? AND session.lineage = ?",
+        (session.thread, tenant, session.parent, session.fork),
+    ).fetchone()
+    if known is None:  # the thread, or the one whose steps it shares, was deleted meanwhile
+        raise SessionMoved
+    begin_session(db, tenant, session, stamp(commit.step.stored_at), paths.log_of(db, tenant, session))
+    begin_lineage(db, tenant, session, commit.step)
+    return answered(db, tenant, commit)
+
+
+def answered(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
+    """The thread's head is the path that was answered just now. Returns its scope's number."""
+    session = commit.session
+    scope: int = db.execute(
+        "UPDATE thread SET updated_at = ?, named = max(named, ?), head = ? WHERE tenant = ? AND thread = ?"
+        " RETURNING scope",
+        (stamp(commit.step.stored_at), session.named, session.lineage, tenant, session.thread),
+    ).fetchone()[0]
+    return bind(db, tenant, commit, scope) if commit.bind is not None else scope
 
 
 def scope_number(db: sqlite3.Connection, tenant: Tenant, session: Session, now: int) -> int:
@@ -51,6 +135,10 @@ def scope_number(db: sqlite3.Connection, tenant: Tenant, session: Session, now: 
         found = db.execute(
             "SELECT no FROM scope WHERE tenant = ? AND session_key = ?", (tenant, session.session_key)
         ).fetchone()
+        if found:
+            return int(found[0])
+    elif session.fork is not None:  # it remembers what its origin does
+        found = db.execute("SELECT no FROM scope WHERE tenant = ? AND scope = ?", (tenant, session.scope)).fetchone()
         if found:
             return int(found[0])
     row = db.execute(
@@ -64,6 +152,7 @@ def hold_imported(db: sqlite3.Connection, tenant: Tenant, exchanges: Sequence[Ex
     """Stores a chain of exchanges, each once per tenant, and holds its end for one thread more."""
     if not exchanges:
         return None
+    said = sum(len(exchange.messages) for exchange in exchanges)
     for place in range(len(exchanges), 0, -1):
         exchange = exchanges[place - 1]
         known = db.execute(
@@ -72,7 +161,7 @@ def hold_imported(db: sqlite3.Connection, tenant: Tenant, exchanges: Sequence[Ex
         if known.rowcount:
             break
         db.execute(
-            "INSERT INTO prior VALUES (?, ?, ?, ?, ?, ?, 1)",
+            "INSERT INTO prior VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)",
             (
                 tenant,
                 exchange.address,
@@ -80,9 +169,19 @@ def hold_imported(db: sqlite3.Connection, tenant: Tenant, exchanges: Sequence[Ex
                 place,
                 input_text(exchange.messages),
                 exchange.tokens,
+                exchange.rolling,
+                said,
             ),
         )
+        said -= len(exchange.messages)
     return exchanges[-1].address
+
+
+def hold_again(db: sqlite3.Connection, tenant: Tenant, end: bytes | None) -> bytes | None:
+    """Holds a known chain for one thread more: a fork stands on what its origin was imported with."""
+    if end is not None:
+        db.execute("UPDATE prior SET held = held + 1 WHERE tenant = ? AND address = ?", (tenant, end))
+    return end
 
 
 def drop_imported(db: sqlite3.Connection, tenant: str, end: bytes | None) -> None:
@@ -99,33 +198,83 @@ def drop_imported(db: sqlite3.Connection, tenant: str, end: bytes | None) -> Non
 
 
 def advance(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
-    """One step further on a known lineage, if it is still where the turn found it. Returns its scope's number."""
+    """One step further on a lineage, if it is still where the turn found it. Returns its scope's number."""
     session, step = commit.session, commit.step
+    usage = step.outcome.usage
     moved = db.execute(
-        "UPDATE lineage SET last_seq = ?, rolling = ?"
-        " WHERE tenant = ? AND lineage = ? AND thread = ? AND last_seq = ? AND tip = ?",
-        (step.seq, step.rolling, tenant, session.lineage, session.thread, session.last_seq, session.id),
+        "UPDATE lineage SET last_seq = ?, rolling = ?, messages = ?, prompt_tokens = prompt_tokens + ?,"
+        " completion_tokens = completion_tokens + ?, cached_tokens = cached_tokens + ?"
+        " WHERE tenant = ? AND lineage = ? AND thread = ? AND last_seq = ? AND tip = ? AND fork_lineage IS ?",
+        (
+            step.seq,
+            step.rolling,
+            session.messages + len(step.input) + 1,
+            usage.prompt,
+            usage.completion,
+            usage.cached,
+            tenant,
+            session.lineage,
+            session.thread,
+            session.last_seq,
+            session.id,
+            session.fork,
+        ),
     )
     if moved.rowcount != 1:
         raise SessionMoved
-    scope: int = db.execute(
-        "UPDATE thread SET updated_at = ?, named = ?, head = ? WHERE tenant = ? AND thread = ? RETURNING scope",
-        (stamp(step.stored_at), session.named, session.lineage, tenant, session.thread),
-    ).fetchone()[0]
-    return bind(db, tenant, commit, scope) if commit.bind is not None else scope
+    db.execute(
+        "UPDATE session SET end_reason = NULL, ended_at = NULL"
+        " WHERE tenant = ? AND session = ? AND end_reason IS NOT NULL",
+        (tenant, session.id),
+    )
+    return answered(db, tenant, commit)
+
+
+def rotate(db: sqlite3.Connection, tenant: Tenant, parent: Session, child: Session, *, log: str, now: int) -> Session:
+    """Ends the parent and begins the child, if the parent is still the tip. Returns the child as it is now."""
+    moved = db.execute(
+        "UPDATE lineage SET tip = ?"
+        " WHERE tenant = ? AND lineage = ? AND tip = ? AND last_seq >= ? AND fork_lineage IS ?"
+        " RETURNING last_seq, rolling, messages, prompt_tokens, completion_tokens, cached_tokens",
+        (child.id, tenant, parent.lineage, parent.id, child.from_seq - 1, parent.fork),
+    ).fetchone()
+    if moved is None:
+        raise SessionMoved
+    child = msgspec.structs.replace(child, last_seq=moved[0], rolling=moved[1], messages=moved[2])
+    begin_session(db, tenant, child, now, log)
+    db.execute(
+        "UPDATE session SET prompt_tokens = ?, completion_tokens = ?, cached_tokens = ?"
+        " WHERE tenant = ? AND session = ?",
+        (*moved[3:], tenant, child.id),
+    )
+    db.execute(
+        "UPDATE session SET end_reason = 'compression', ended_at = ? WHERE tenant = ? AND session = ?",
+        (now, tenant, parent.id),
+    )
+    return child
 
 
 def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> int:
-    """An unkeyed thread joins a session key, with all that was said in it before."""
+    """An unkeyed thread joins a session key, with all that was said in it before; a fork of it does not come along."""
+    thread = commit.session.thread
+    if db.execute("SELECT session_key FROM scope WHERE no = ?", (scope,)).fetchone()[0] is not None:
+        raise SessionMoved  # another path of it has joined a key meanwhile
     known = db.execute("SELECT no FROM scope WHERE tenant = ? AND session_key = ?", (tenant, commit.bind)).fetchone()
     if known is None:
-        db.execute("UPDATE scope SET session_key = ? WHERE no = ?", (commit.bind, scope))
-        return scope
+        others = db.execute(
+            "SELECT 1 FROM thread WHERE tenant = ? AND scope = ? AND thread != ? LIMIT 1", (tenant, scope, thread)
+        ).fetchone()
+        if others is None:
+            db.execute("UPDATE scope SET session_key = ? WHERE no = ?", (commit.bind, scope))
+            return scope
+        known = db.execute(
+            "INSERT INTO scope (tenant, scope, session_key, created_at) VALUES (?, ?, ?, ?) RETURNING no",
+            (tenant, thread, commit.bind, stamp(commit.step.stored_at)),
+        ).fetchone()
     joined = int(known[0])
-    thread = commit.session.thread
     db.execute("UPDATE chunk SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
     db.execute("UPDATE thread SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
-    db.execute("DELETE FROM scope WHERE no = ?", (scope,))
+    drop_unused(db, scope)
     return joined
 
 
@@ -158,6 +307,8 @@ def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
             usage.completion,
             usage.cached,
             None,
+            session.messages + len(step.input) + 1,
+            step.body,
         ),
     )
     for message in step.messages():
@@ -168,31 +319,124 @@ def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
             )
 
 
-def erase(db: sqlite3.Connection, tenant: str, thread: str) -> None:
-    """A thread and everything derived from it."""
-    where = (tenant, thread)
-    scope, prior = db.execute("SELECT scope, prior FROM thread WHERE tenant = ? AND thread = ?", where).fetchone()
-    db.execute("DELETE FROM chunk WHERE tenant = ? AND thread = ?", where)
+def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> None:
+    """The thread's ids are gone at once, and late writers are refused; its rows follow in portions. Forks of it take
+    what they share."""
+    heirs = db.execute(
+        "SELECT fork.thread, fork.lineage FROM lineage JOIN lineage AS fork"
+        " ON fork.tenant = lineage.tenant AND fork.fork_lineage = lineage.lineage AND fork.thread != lineage.thread"
+        " WHERE lineage.tenant = ? AND lineage.thread = ? ORDER BY fork.fork_seq DESC, fork.lineage",
+        (tenant, thread),
+    ).fetchall()
+    for heir in heirs:
+        inherit(db, tenant, thread, *heir)
     db.execute(
-        "DELETE FROM replay WHERE tenant = ? AND step IN"
-        " (SELECT step.step FROM lineage JOIN step ON step.tenant = lineage.tenant AND step.lineage = lineage.lineage"
-        "  WHERE lineage.tenant = ? AND lineage.thread = ?)",
-        (tenant, *where),
+        "DELETE FROM session WHERE tenant = ?1 AND lineage IN"
+        " (SELECT lineage FROM lineage WHERE tenant = ?1 AND thread = ?2)",
+        (tenant, thread),
+    )
+    for _, lineage in heirs:  # what they left is no longer there to be named
+        db.execute(
+            "UPDATE session SET parent = NULL WHERE tenant = ? AND lineage = ? AND NOT EXISTS"
+            " (SELECT 1 FROM session AS left WHERE left.tenant = session.tenant AND left.session = session.parent)",
+            (tenant, lineage),
+        )
+    db.execute(  # and what it left may go before it does
+        "UPDATE lineage SET tip = '', fork_lineage = NULL, fork_seq = NULL WHERE tenant = ? AND thread = ?",
+        (tenant, thread),
     )
     db.execute(
-        "DELETE FROM step WHERE tenant = ? AND lineage IN"
-        " (SELECT lineage FROM lineage WHERE tenant = ? AND thread = ?)",
-        (tenant, *where),
+        "UPDATE scope SET current_thread = NULL WHERE current_thread = ?2 AND no ="
+        " (SELECT scope FROM thread WHERE tenant = ?1 AND thread = ?2)",
+        (tenant, thread),
     )
+    db.execute("UPDATE thread SET deleted_at = ?, named = 1 WHERE tenant = ? AND thread = ?", (now, tenant, thread))
+
+
+def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir: str) -> None:
+    """Gives the steps that a fork in another thread shares with a doomed one to the fork itself.
+
+    Paths that pass through them are led through the heir from now on."""
+    of = "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ?"
+    origin, last = db.execute(of, (tenant, heir)).fetchone()
+    tip, scope = db.execute(
+        "SELECT lineage.tip, thread.scope FROM lineage JOIN thread"
+        " ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread"
+        " WHERE lineage.tenant = ? AND lineage.lineage = ?",
+        (tenant, heir),
+    ).fetchone()
+    while origin is not None and last:
+        owner = db.execute("SELECT thread FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, origin)).fetchone()
+        if owner[0] != doomed:
+            break
+        before, shared = db.execute(of, (tenant, origin)).fetchone()
+        span = (tenant, origin, (shared or 0) + 1, last)
+        within = "tenant = ? AND lineage = ? AND seq BETWEEN ? AND ?"
+        db.execute(
+            f"UPDATE chunk SET scope = ? WHERE {within} AND thread = ? AND scope != ?",  # noqa: S608
+            (scope, *span, doomed, scope),
+        )
+        db.execute(
+            f"UPDATE chunk SET thread = ?, lineage = ? WHERE {within} AND thread = ?",  # noqa: S608
+            (thread, heir, *span, doomed),
+        )
+        db.execute(
+            f"DELETE FROM replay WHERE tenant = ? AND step IN (SELECT step FROM step WHERE {within})",  # noqa: S608
+            (tenant, *span),
+        )
+        db.execute(
+            f"UPDATE step SET thread = ?, lineage = ?, session = ? WHERE {within}",  # noqa: S608
+            (thread, heir, tip, *span),
+        )
+        db.execute(
+            "UPDATE lineage SET fork_lineage = ? WHERE tenant = ? AND fork_lineage = ? AND fork_seq BETWEEN ? AND ?"
+            " AND lineage != ?",
+            (heir, *span, heir),
+        )
+        db.execute(
+            "UPDATE lineage SET fork_lineage = ?, fork_seq = ? WHERE tenant = ? AND lineage = ?",
+            (heir, last, tenant, origin),
+        )
+        origin, last = before, min(last, shared or 0)
     db.execute(
-        "DELETE FROM session WHERE tenant = ? AND lineage IN"
-        " (SELECT lineage FROM lineage WHERE tenant = ? AND thread = ?)",
-        (tenant, *where),
+        "UPDATE lineage SET fork_lineage = ?, fork_seq = ? WHERE tenant = ? AND lineage = ?",
+        (origin, last, tenant, heir) if origin is not None and last else (None, None, tenant, heir),
     )
-    db.execute("DELETE FROM lineage WHERE tenant = ? AND thread = ?", where)
-    db.execute("DELETE FROM thread WHERE tenant = ? AND thread = ?", where)
+
+
+def erase(db: sqlite3.Connection, tenant: str, thread: str, portion: int) -> bool:
+    """A portion of a condemned thread's steps and what was derived from them; tells whether nothing is left."""
+    steps = db.execute(
+        "SELECT step.lineage, step.seq, step.step FROM lineage JOIN step"
+        " ON step.tenant = lineage.tenant AND step.lineage = lineage.lineage"
+        " WHERE lineage.tenant = ? AND lineage.thread = ? LIMIT ?",
+        (tenant, thread, portion),
+    ).fetchall()
+    for lineage, seq, step in steps:
+        where = (tenant, thread, lineage, seq)
+        db.execute("DELETE FROM chunk WHERE tenant = ? AND thread = ? AND lineage = ? AND seq = ?", where)
+        db.execute("DELETE FROM step WHERE tenant = ? AND lineage = ? AND seq = ?", (tenant, lineage, seq))
+        db.execute("DELETE FROM replay WHERE tenant = ? AND step = ?", (tenant, step))
+    if len(steps) == portion:
+        return False
+    left = db.execute("SELECT scope, prior FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
+    if left is None:  # someone else has erased the rest
+        return True
+    scope, prior = left
+    db.execute("DELETE FROM lineage WHERE tenant = ? AND thread = ?", (tenant, thread))
+    db.execute("DELETE FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread))
     drop_imported(db, tenant, prior)
-    db.execute("DELETE FROM scope WHERE no = ? AND session_key IS NULL", (scope,))
+    drop_unused(db, scope)
+    return True
+
+
+def drop_unused(db: sqlite3.Connection, scope: int) -> None:
+    """The scope of an unkeyed thread goes with the last thread in it."""
+    db.execute(
+        "DELETE FROM scope WHERE no = ? AND session_key IS NULL AND NOT EXISTS"
+        " (SELECT 1 FROM thread WHERE thread.tenant = scope.tenant AND thread.scope = scope.no)",
+        (scope,),
+    )
 
 
 def forget_interrupted(db: sqlite3.Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import msgspec
 
@@ -21,6 +21,8 @@ class Line(msgspec.Struct, eq=False):
 
     holder: StepId
     waiting: deque[tuple[StepId, asyncio.Future[None]]]
+    stop: Callable[[], None] | None = None  # ends the holder's turn early
+    unwanted: bool = False  # someone asked for that already
 
 
 class Lines:
@@ -39,11 +41,25 @@ class Lines:
         await self._wait(name, line, by, on_busy)
         return True
 
+    def held(self, name: Hashable) -> bool:
+        return name in self._lines
+
+    def listen(self, name: Hashable, stop: Callable[[], None]) -> None:
+        """The holder says how it can be ended early."""
+        line = self._lines[name]
+        line.stop = stop
+        if line.unwanted:
+            stop()
+
     async def _wait(self, name: Hashable, line: Line, by: StepId, on_busy: OnBusy) -> None:
         if on_busy == "reject":
             raise SessionBusy(final=True, run=run_id(line.holder))
         if len(line.waiting) >= LONGEST_LINE:
             raise SessionBusy(f"{LONGEST_LINE} turns of this session are waiting already.", run=run_id(line.holder))
+        if on_busy == "interrupt":
+            line.unwanted = True
+            if line.stop is not None:
+                line.stop()
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         line.waiting.append((by, turn))
         try:
@@ -61,6 +77,7 @@ class Lines:
 
     def release(self, name: Hashable) -> None:
         line = self._lines[name]
+        line.stop, line.unwanted = None, False
         while line.waiting:
             line.holder, turn = line.waiting.popleft()
             if not turn.done():

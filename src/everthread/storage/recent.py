@@ -1,4 +1,4 @@
-"""What was used lately, at hand: sessions and their windows.
+"""What was used lately, at hand: sessions and their epochs.
 
 This process alone writes the file's sessions, so what is remembered here is what the database says; a commit compares
 once more, and a session that moved is looked up anew.
@@ -11,8 +11,8 @@ from collections.abc import Hashable
 
 import msgspec
 
-from everthread.core.ids import SessionId, Tenant
-from everthread.core.ports import Past
+from everthread.core.ids import LineageId, SessionId, Tenant, ThreadId
+from everthread.core.ports import Epoch, Past
 from everthread.core.session import Session
 
 MOST_BYTES = 32 * 1024 * 1024
@@ -23,8 +23,8 @@ class Sessions:
     """The tip that each id resolved to."""
 
     def __init__(self, *, most: int = MOST_SESSIONS) -> None:
-        self._lineages: OrderedDict[Hashable, Hashable] = OrderedDict()  # (tenant, session id) -> (tenant, lineage)
-        self._tips: dict[Hashable, Session] = {}
+        self._lineages: dict[tuple[Tenant, SessionId], tuple[Tenant, LineageId]] = {}
+        self._tips: dict[tuple[Tenant, LineageId], Session] = {}
         self._most = most
 
     def get(self, tenant: Tenant, session_id: SessionId) -> Session | None:
@@ -32,6 +32,11 @@ class Sessions:
         return self._tips.get(lineage) if lineage is not None else None
 
     def put(self, tenant: Tenant, session_id: SessionId, session: Session) -> None:
+        """Keeps it, unless it has no name yet: then it is seldom asked for again, and the next to ask names it."""
+        if not session.named:
+            self._lineages.pop((tenant, session_id), None)
+            self.drop(tenant, session)
+            return
         if len(self._lineages) >= self._most:
             self.clear()
         lineage = (tenant, session.lineage)
@@ -44,17 +49,31 @@ class Sessions:
         if lineage in self._tips:
             self._tips[lineage] = session
 
+    def answered(self, tenant: Tenant, session: Session) -> None:
+        """Its lineage is the thread's head now: the root's id means it."""
+        known = self._lineages.get((tenant, session.root))
+        if known is None or known[1] != session.lineage or not session.named:
+            self.put(tenant, session.root, session)
+        else:
+            self._tips[known] = session
+
     def drop(self, tenant: Tenant, session: Session) -> None:
         self._tips.pop((tenant, session.lineage), None)
+
+    def forget(self, tenant: Tenant, thread: ThreadId) -> None:
+        """Something changed that all paths of the thread have in common."""
+        for name in [name for name, tip in self._tips.items() if name[0] == tenant and tip.thread == thread]:
+            del self._tips[name]
 
     def clear(self) -> None:
         self._lineages.clear()
         self._tips.clear()
 
 
-class Window(msgspec.Struct, eq=False):
-    """The newest steps of one epoch of a lineage."""
+class Kept(msgspec.Struct, eq=False):
+    """The newest steps of one epoch of a lineage, and its log."""
 
+    log: str | None
     steps: list[Past]  # oldest first
     from_seq: int
     last_seq: int
@@ -63,64 +82,74 @@ class Window(msgspec.Struct, eq=False):
     bytes: int
 
 
-class Windows:
-    """A bounded number of windows; the one used longest ago goes first."""
+class Epochs:
+    """A bounded number of epochs; the one used longest ago goes first."""
 
     def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
-        self._windows: OrderedDict[Hashable, Window] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
         self._most_bytes = most_bytes
         self._bytes = 0
 
-    def get(self, name: Hashable, session: Session, tokens: int) -> tuple[Past, ...] | None:
-        """The window, if it is here and reaches far enough back."""
-        window = self._windows.get(name)
-        if window is None or window.room < tokens:
+    def get(self, name: Hashable, session: Session, tokens: int) -> Epoch | None:
+        """The epoch, if it is here and reaches far enough back."""
+        kept = self._kept.get(name)
+        if kept is None or kept.room < tokens:
             return None
-        if (window.from_seq, window.last_seq) != (session.from_seq, session.last_seq):
+        if (kept.from_seq, kept.last_seq) != (session.from_seq, session.last_seq):
             return None
-        self._windows.move_to_end(name)
-        return newest(window.steps, tokens)
+        self._kept.move_to_end(name)
+        return Epoch(kept.log, newest(kept.steps, tokens))
 
-    def put(self, name: Hashable, session: Session, tokens: int, steps: tuple[Past, ...]) -> None:
+    def put(self, name: Hashable, session: Session, tokens: int, epoch: Epoch) -> None:
         self.drop(name)
-        size = sum(step.size for step in steps)
-        weight = sum(step.tokens for step in steps)
-        self._windows[name] = Window(list(steps), session.from_seq, session.last_seq, tokens, weight, size)
+        size = sum(step.size for step in epoch.past) + len(epoch.log or "")
+        weight = sum(step.tokens for step in epoch.past)
+        steps = list(epoch.past)
+        self._kept[name] = Kept(epoch.log, steps, session.from_seq, session.last_seq, tokens, weight, size)
         self._bytes += size
         self._shrink()
 
-    def append(self, name: Hashable, seq: int, step: Past) -> None:
-        """One step more, if the window is here and ends just before it."""
-        window = self._windows.get(name)
-        if window is None or window.last_seq != seq - 1:
+    def rotated(self, name: Hashable, child: Session, log: str) -> None:
+        """The older steps went to the log."""
+        kept = self._kept.get(name)
+        if kept is None or kept.last_seq != child.last_seq or (kept.steps and kept.steps[0].seq > child.from_seq):
+            self.drop(name)
             return
-        window.steps.append(step)
-        window.last_seq = seq
-        window.tokens += step.tokens
-        self._grow(window, step.size)
-        while window.tokens > window.room and len(window.steps) > 1:
-            oldest = window.steps.pop(0)
-            window.tokens -= oldest.tokens
-            self._grow(window, -oldest.size)
+        steps = tuple(step for step in kept.steps if step.seq >= child.from_seq)
+        self.put(name, child, kept.room, Epoch(log, steps))
+
+    def append(self, name: Hashable, seq: int, step: Past) -> None:
+        """One step more, if the epoch is here and ends just before it."""
+        kept = self._kept.get(name)
+        if kept is None or kept.last_seq != seq - 1:
+            return
+        kept.steps.append(step)
+        kept.last_seq = seq
+        kept.tokens += step.tokens
+        self._grow(kept, step.size)
+        while kept.tokens > kept.room and len(kept.steps) > 1:
+            oldest = kept.steps.pop(0)
+            kept.tokens -= oldest.tokens
+            self._grow(kept, -oldest.size)
         self._shrink()
 
     def drop(self, name: Hashable) -> None:
-        window = self._windows.pop(name, None)
-        if window is not None:
-            self._bytes -= window.bytes
+        kept = self._kept.pop(name, None)
+        if kept is not None:
+            self._bytes -= kept.bytes
 
     def clear(self) -> None:
-        self._windows.clear()
+        self._kept.clear()
         self._bytes = 0
 
-    def _grow(self, window: Window, size: int) -> None:
-        window.bytes += size
+    def _grow(self, kept: Kept, size: int) -> None:
+        kept.bytes += size
         self._bytes += size
 
     def _shrink(self) -> None:
-        while self._bytes > self._most_bytes and self._windows:
-            _, window = self._windows.popitem(last=False)
-            self._bytes -= window.bytes
+        while self._bytes > self._most_bytes and self._kept:
+            _, kept = self._kept.popitem(last=False)
+            self._bytes -= kept.bytes
 
 
 def newest(steps: list[Past], tokens: int) -> tuple[Past, ...]:

@@ -62,14 +62,14 @@ def input_text(messages: tuple[Message, ...]) -> str:
 
 STEP_COLUMNS = (
     "step, turn, seq, source, input, output, reply, said_at, stored_at, tokens, rolling,"
-    " message_id, parent_message_id, prompt_tokens, completion_tokens, cached_tokens"
+    " message_id, parent_message_id, body, prompt_tokens, completion_tokens, cached_tokens"
 )
 
 
 def step_of(row: tuple[Any, ...]) -> Step:
     """A step from STEP_COLUMNS."""
     (name, turn, seq, source, given, output, reply, said_at, stored_at, tokens, rolling) = row[:11]
-    (message_id, parent_message_id, prompt, completion, cached) = row[11:]
+    (message_id, parent_message_id, body, prompt, completion, cached) = row[11:]
     kept = msgspec.json.decode(reply, type=ReplyRow)
     read = msgspec.json.decode(output, type=MessageIn)
     first = Choice(
@@ -108,12 +108,14 @@ def step_of(row: tuple[Any, ...]) -> Step:
         rolling=rolling,
         message_id=message_id,
         parent_message_id=parent_message_id,
+        body=body,
     )
 
 
 def session_of(row: tuple[Any, ...]) -> Session:
     """A session from the columns of `find`."""
-    (name, root, parent, thread, lineage, scope, key, from_seq, last_seq, prior, rolling, named) = row
+    (name, root, parent, thread, lineage, scope, key, from_seq, last_seq, prior, rolling, named) = row[:12]
+    (messages, fork, fork_seq, distilled, ended) = row[12:]
     return Session(
         id=name,
         root=root,
@@ -127,6 +129,11 @@ def session_of(row: tuple[Any, ...]) -> Session:
         prior=prior,
         rolling=rolling,
         named=bool(named),
+        messages=messages,
+        fork=fork,
+        fork_seq=fork_seq or 0,
+        distilled=distilled,
+        ended=ended is not None,
     )
 
 

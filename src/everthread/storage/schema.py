@@ -157,4 +157,51 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX replay_by_age ON replay (created_at);
     """,
+    # 2: rotation, branches and the sessions' own view: what a path holds, where a body matches it, what it began with
+    """
+    ALTER TABLE thread ADD COLUMN source TEXT NOT NULL DEFAULT 'api';
+    ALTER TABLE thread ADD COLUMN deleted_at INTEGER;               -- its ids are gone; its rows go in portions
+    CREATE INDEX thread_by_age ON thread (tenant, updated_at);
+    CREATE INDEX thread_deleted ON thread (deleted_at) WHERE deleted_at IS NOT NULL;
+
+    ALTER TABLE lineage ADD COLUMN prior BLOB;                      -- the imported exchange its first step follows
+    ALTER TABLE lineage ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;             -- said on it, shared ones too
+    ALTER TABLE lineage ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0;        -- used by its own steps
+    ALTER TABLE lineage ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE lineage ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE prior ADD COLUMN rolling BLOB;                      -- hash of the words up to here, for comparing
+    ALTER TABLE prior ADD COLUMN said INTEGER NOT NULL DEFAULT 0;   -- messages up to its last one
+    CREATE INDEX lineage_by_fork ON lineage (tenant, fork_lineage) WHERE fork_lineage IS NOT NULL;
+
+    ALTER TABLE session ADD COLUMN began INTEGER NOT NULL DEFAULT 0;                -- messages said before it began
+    ALTER TABLE session ADD COLUMN distilled INTEGER NOT NULL DEFAULT 0;            -- tokens its log took to write
+    ALTER TABLE session ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0;        -- of its lineage, when it began
+    ALTER TABLE session ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE session ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+
+    ALTER TABLE step ADD COLUMN place INTEGER NOT NULL DEFAULT 0;   -- messages on the path, up to its last one
+    ALTER TABLE step ADD COLUMN body BLOB;                          -- hash of the request it came in
+    CREATE INDEX step_by_rolling ON step (tenant, thread, rolling);
+    CREATE INDEX replay_by_step ON replay (tenant, step) WHERE step IS NOT NULL;
+    CREATE INDEX step_by_opening ON step (tenant, thread, seq) WHERE parent_message_id = '';
+
+    UPDATE session SET from_seq = 1 - (SELECT prior.place FROM thread JOIN prior
+            ON prior.tenant = thread.tenant AND prior.address = thread.prior
+            WHERE thread.tenant = session.tenant AND thread.thread = session.thread)
+        WHERE from_seq = 1 AND EXISTS (SELECT 1 FROM thread
+            WHERE thread.tenant = session.tenant AND thread.thread = session.thread AND thread.prior IS NOT NULL);
+    UPDATE step SET place = told.place FROM (
+        SELECT no, sum(json_array_length(input) + 1) OVER (PARTITION BY tenant, lineage ORDER BY seq) AS place FROM step
+    ) AS told WHERE told.no = step.no;
+    UPDATE lineage SET
+        prior = (SELECT prior FROM thread WHERE thread.tenant = lineage.tenant AND thread.thread = lineage.thread),
+        messages = coalesce((SELECT max(place) FROM step
+            WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage), 0),
+        prompt_tokens = coalesce((SELECT sum(prompt_tokens) FROM step
+            WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage), 0),
+        completion_tokens = coalesce((SELECT sum(completion_tokens) FROM step
+            WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage), 0),
+        cached_tokens = coalesce((SELECT sum(cached_tokens) FROM step
+            WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage), 0);
+    """,
 )

@@ -9,16 +9,18 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from everthread.core.ids import KeyId, ScopeId, SessionId, StepId, Tenant
+from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.key import ApiKey
-from everthread.core.ports import Claim, Commit, Hit, Past, Problem, Recorded, Reserved, past_of
-from everthread.core.session import Session
+from everthread.core.ports import Commit, Epoch, Hit, Hold, Past, Problem, Recorded, Reserved, past_of
+from everthread.core.session import Place, Session
+from everthread.core.transcript import Branch, Card, Order, Page
 from everthread.core.turn import OnBusy, Replay, Step
 from everthread.errors import (
     IdempotencyInProgress,
@@ -27,10 +29,9 @@ from everthread.errors import (
     StoreInUse,
     StoreUnavailable,
 )
-from everthread.storage import check
-from everthread.storage.ledger import advance, begin, erase, forget_interrupted, record
-from everthread.storage.line import Lines
-from everthread.storage.recent import Sessions, Windows
+from everthread.storage import archive, check, ledger, paths
+from everthread.storage.line import LONGEST_LINE, Lines
+from everthread.storage.recent import Epochs, Sessions
 from everthread.storage.rows import (
     STEP_COLUMNS,
     moment,
@@ -40,21 +41,33 @@ from everthread.storage.rows import (
 )
 from everthread.storage.schema import MIGRATIONS
 from everthread.storage.writer import Later, Writer
-from everthread.wire.chat import stored_messages
 
 log = logging.getLogger("everthread.storage")
 
-FIND = """
-    SELECT tip.session, thread.root, tip.parent, thread.thread, lineage.lineage, scope.scope, scope.session_key,
-           tip.from_seq, lineage.last_seq, thread.prior, lineage.rolling, thread.named
-    FROM session
+ERASED_AT_ONCE = 200  # steps: a short while for those who wait
+DELETED_AT_ONCE = 20  # steps, while someone waits for the deletion: others wait some milliseconds
+
+SESSION_COLUMNS = """
+    tip.session, thread.root, tip.parent, thread.thread, lineage.lineage, scope.scope, scope.session_key,
+    tip.from_seq, lineage.last_seq, lineage.prior, lineage.rolling, thread.named, lineage.messages,
+    lineage.fork_lineage, lineage.fork_seq, tip.distilled, tip.end_reason
+"""
+FIND = f"""
+    SELECT {SESSION_COLUMNS} FROM session
     JOIN thread ON thread.tenant = session.tenant AND thread.thread = session.thread
     JOIN lineage ON lineage.tenant = session.tenant
         AND lineage.lineage = CASE WHEN session.session = thread.root THEN thread.head ELSE session.lineage END
     JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
     JOIN scope ON scope.no = thread.scope
     WHERE session.tenant = ? AND session.session = ?
-"""
+"""  # noqa: S608
+TIP = f"""
+    SELECT {SESSION_COLUMNS} FROM lineage
+    JOIN thread ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread
+    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
+    JOIN scope ON scope.no = thread.scope
+    WHERE lineage.tenant = ? AND lineage.lineage = ?
+"""  # noqa: S608
 
 
 class SqliteStore:
@@ -72,7 +85,8 @@ class SqliteStore:
         self._writer: Writer | None = None
         self._replaying: set[tuple[Tenant, str]] = set()  # the replay keys whose turns this process is running
         self._sessions = Sessions()
-        self._windows = Windows()
+        self._epochs = Epochs()
+        self._sweeping = asyncio.Lock()
 
     # --- life ---------------------------------------------------------------------------------------------------
 
@@ -92,7 +106,7 @@ class SqliteStore:
         self._reader.execute("PRAGMA query_only = ON")
         self._writer = Writer(self._connect())
         if self._serving:
-            await self._write(forget_interrupted)
+            await self._write(ledger.forget_interrupted)
 
     async def close(self) -> None:
         if self._writer is not None:
@@ -104,6 +118,7 @@ class SqliteStore:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+        self._forget()  # from here on others may write
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(
@@ -112,6 +127,7 @@ class SqliteStore:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         db.execute("PRAGMA cache_size = -16000")
         return db
 
@@ -220,56 +236,88 @@ class SqliteStore:
         self._sessions.put(tenant, session_id, session)
         return session
 
+    async def tip(self, tenant: Tenant, lineage: LineageId) -> Session:
+        with self._read() as db:
+            row = db.execute(TIP, (tenant, lineage)).fetchone()
+        if row is None:
+            raise SessionMoved
+        return session_of(row)
+
     def claim(
         self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue"
-    ) -> AbstractAsyncContextManager[Claim]:
+    ) -> AbstractAsyncContextManager[Hold]:
         return self._claim(tenant, session_id, by, on_busy)
 
     @asynccontextmanager
-    async def _claim(self, tenant: Tenant, session_id: SessionId, by: StepId, on_busy: OnBusy) -> AsyncIterator[Claim]:
+    async def _claim(self, tenant: Tenant, session_id: SessionId, by: StepId, on_busy: OnBusy) -> AsyncIterator[Hold]:
         session = self._find(tenant, session_id)
         root = session.root if session else session_id
         waited = await self._lines.take((tenant, root), by, on_busy)
         try:
-            yield Claim(tenant, session_id, self._find(tenant, session_id) if waited else session)
+            yield Hold(
+                tenant,
+                session_id,
+                self._find(tenant, session_id) if waited else session,
+                partial(self._lines.listen, (tenant, root)),
+            )
         finally:
             self._lines.release((tenant, root))
 
-    async def window(self, tenant: Tenant, session: Session, *, tokens: int) -> tuple[Past, ...]:
+    async def held(self, tenant: Tenant, session_id: SessionId) -> bool:
+        session = self._find(tenant, session_id)
+        return self._lines.held((tenant, session.root if session else session_id))
+
+    async def epoch(self, tenant: Tenant, session: Session, *, tokens: int) -> Epoch:
         if session.last_seq == 0 and session.prior is None:
-            return ()
-        known = self._windows.get((tenant, session.lineage), session, tokens)
+            return Epoch(None, ())
+        known = self._epochs.get((tenant, session.lineage), session, tokens)
         if known is not None:
             return known
         newest: list[Past] = []
         room = tokens
         with self._read() as db:
-            for past in self._backwards(db, tenant, session):
+            log = paths.log_of(db, tenant, session)
+            for past in paths.backwards(db, tenant, session):
                 room -= past.tokens
                 if room < 0 and newest:
                     break
                 newest.append(past)
-        window = tuple(reversed(newest))
-        self._windows.put((tenant, session.lineage), session, tokens, window)
-        return window
+        epoch = Epoch(log, tuple(reversed(newest)))
+        self._epochs.put((tenant, session.lineage), session, tokens, epoch)
+        return epoch
 
-    def _backwards(self, db: sqlite3.Connection, tenant: Tenant, session: Session) -> Iterator[Past]:
-        """The session's epoch from its newest step on, and then what was imported before its first."""
-        rows = db.execute(
-            "SELECT input, output, tokens, turn FROM step WHERE tenant = ? AND lineage = ? AND seq >= ?"
-            " ORDER BY seq DESC",
-            (tenant, session.lineage, session.from_seq),
-        )
-        for given, output, tokens, turn in rows:
-            whole = f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]"
-            yield past_of(stored_messages(whole), tokens, turn)
-        before = session.prior if session.from_seq <= 1 else None
-        while before is not None:
-            messages, tokens, before = db.execute(
-                "SELECT messages, tokens, before FROM prior WHERE tenant = ? AND address = ?",
-                (tenant, before),
-            ).fetchone()
-            yield past_of(stored_messages(messages), tokens)
+    async def matching(self, tenant: Tenant, session: Session, hashes: Sequence[bytes]) -> tuple[int, Place] | None:
+        with self._read() as db:
+            return paths.matching(db, tenant, session, hashes)
+
+    async def following(self, tenant: Tenant, session: Session, message_id: str) -> Place | None:
+        with self._read() as db:
+            return paths.following(db, tenant, session, message_id)
+
+    async def before(self, tenant: Tenant, place: Place) -> Place:
+        with self._read() as db:
+            return paths.before(db, tenant, place)
+
+    async def opening(self, tenant: Tenant, session: Session) -> Place | None:
+        with self._read() as db:
+            return paths.opening(db, tenant, session)
+
+    async def repeated(
+        self, tenant: Tenant, session: Session, body: bytes, *, after: int, since: datetime | None
+    ) -> Step | None:
+        with self._read() as db:
+            newest = db.execute(
+                "SELECT seq, stored_at, body FROM step WHERE tenant = ? AND lineage = ? ORDER BY seq DESC LIMIT ?",
+                (tenant, session.lineage, LONGEST_LINE),
+            ).fetchall()
+            for seq, stored_at, kept in newest:
+                if kept == body and (seq > after or (since is not None and moment(stored_at) >= since)):
+                    row = db.execute(
+                        f"SELECT {STEP_COLUMNS} FROM step WHERE tenant = ? AND lineage = ? AND seq = ?",  # noqa: S608
+                        (tenant, session.lineage, seq),
+                    ).fetchone()
+                    return step_of(row)
+        return None
 
     async def said(self, tenant: Tenant, session: Session, message_id: str, *, since: datetime) -> Step | None:
         with self._read() as db:
@@ -282,8 +330,8 @@ class SqliteStore:
 
     async def commit(self, tenant: Tenant, commit: Commit) -> Session:
         def job(db: sqlite3.Connection, later: Later) -> Session:
-            scope = begin(db, tenant, commit) if commit.begins else advance(db, tenant, commit)
-            session = commit.session.advanced(commit.step.rolling)
+            scope = self._place(db, tenant, commit)
+            session = commit.session.advanced(commit.step.rolling, len(commit.step.input) + 1)
             if commit.begins or commit.bind is not None:
                 name, key = db.execute("SELECT scope, session_key FROM scope WHERE no = ?", (scope,)).fetchone()
                 session = session.bound(key, ScopeId(name))
@@ -292,40 +340,78 @@ class SqliteStore:
                     "UPDATE replay SET step = ? WHERE tenant = ? AND key = ?",
                     (commit.step.id, tenant, commit.replay.key),
                 )
-            record(later, tenant, commit, scope)
+            ledger.record(later, tenant, commit, scope)
             return session
 
         try:
-            session = await self._open_writer().put(job)
+            session = await self._open_writer().put(job, sees_all=commit.bind is not None)
         except SessionMoved:
             self._sessions.drop(tenant, commit.session)
             raise
         step = commit.step
         if commit.replay is not None:
             self._replaying.discard((tenant, commit.replay.key))
+        if commit.bind is not None:
+            self._sessions.forget(tenant, session.thread)
+        self._sessions.answered(tenant, session)
+        past = past_of(step.messages(), step.tokens, step.turn, step.seq, step.said_at)
+        self._epochs.append((tenant, session.lineage), step.seq, past)
+        return session
+
+    @staticmethod
+    def _place(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
+        """Makes room for the step on its path, new or known. Returns the number of its scope."""
+        if commit.branches:
+            return ledger.branch(db, tenant, commit)
+        if not commit.begins:
+            return ledger.advance(db, tenant, commit)
+        step = commit.step
+        return ledger.begin(
+            db,
+            tenant,
+            commit.session,
+            now=stamp(step.stored_at),
+            source=step.source,
+            imported=commit.imported,
+            first=step,
+        )
+
+    async def rotate(self, tenant: Tenant, parent: Session, child: Session, *, log: str, now: datetime) -> Session:
+        try:
+            session: Session = await self._write(
+                lambda db: ledger.rotate(db, tenant, parent, child, log=log, now=stamp(now))
+            )
+        except SessionMoved:
+            self._sessions.drop(tenant, parent)
+            raise
         self._sessions.moved(tenant, session)
-        self._windows.append((tenant, session.lineage), step.seq, past_of(step.messages(), step.tokens, step.turn))
+        self._epochs.rotated((tenant, session.lineage), session, log)
         return session
 
     async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
-        def job(db: sqlite3.Connection) -> int:
+        def job(db: sqlite3.Connection) -> tuple[int, int]:
             threads = db.execute(
                 "SELECT tenant, thread FROM thread WHERE named = 0 AND updated_at < ? LIMIT ?",
                 (stamp(unnamed_before), limit),
             ).fetchall()
             for tenant, thread in threads:
-                erase(db, tenant, thread)
-            if threads:
-                self._sessions.clear()
-                self._windows.clear()
+                ledger.condemn(db, tenant, thread, stamp(unnamed_before))
+            doomed = db.execute(
+                "SELECT tenant, thread FROM thread WHERE deleted_at IS NOT NULL LIMIT ?", (limit,)
+            ).fetchall()
+            for tenant, thread in doomed:
+                ledger.erase(db, tenant, thread, ERASED_AT_ONCE)
             replays = db.execute(
                 "DELETE FROM replay WHERE (tenant, key) IN"
                 " (SELECT tenant, key FROM replay WHERE created_at < ? AND step IS NOT NULL LIMIT ?)",
                 (stamp(replays_before), limit),
             )
-            return len(threads) + replays.rowcount
+            return len(threads), len(doomed) + replays.rowcount
 
-        return int(await self._write(job))
+        condemned, dropped = await self._write(job)
+        if condemned:
+            self._forget()
+        return int(dropped)
 
     async def search(self, tenant: Tenant, scope: ScopeId, query: str, *, limit: int) -> tuple[Hit, ...]:
         words = re.findall(r"\w+", query)[:64]
@@ -340,11 +426,96 @@ class SqliteStore:
                 "SELECT session.session, chunk.seq, chunk.role, chunk.text, chunk.said_at, bm25(chunk_fts, 0, 1)"
                 " FROM chunk_fts JOIN chunk ON chunk.no = chunk_fts.rowid"
                 " JOIN thread ON thread.tenant = chunk.tenant AND thread.thread = chunk.thread"
+                " AND thread.deleted_at IS NULL"
                 " JOIN session ON session.tenant = chunk.tenant AND session.session = thread.root"
                 " WHERE chunk_fts MATCH ? AND chunk.tenant = ? ORDER BY 6 LIMIT ?",
                 (f'scope:"{found[0]}" AND text:({any_word})', tenant, limit),
             ).fetchall()
         return tuple(Hit(SessionId(r[0]), r[1], r[2], r[3], moment(r[4]), -r[5]) for r in rows)
+
+    # --- the archive --------------------------------------------------------------------------------------------
+
+    async def cards(
+        self,
+        tenant: Tenant,
+        *,
+        session_key: SessionKey | None = None,
+        key_prefix: str | None = None,
+        source: str | None = None,
+        include_children: bool = False,
+        limit: int,
+        offset: int = 0,
+    ) -> tuple[Card, ...]:
+        with self._read() as db:
+            return archive.cards(
+                db,
+                tenant,
+                session_key=session_key,
+                key_prefix=key_prefix,
+                source=source,
+                include_children=include_children,
+                limit=limit,
+                offset=offset,
+            )
+
+    async def card(self, tenant: Tenant, session_id: SessionId) -> Card | None:
+        with self._read() as db:
+            return archive.card(db, tenant, session_id)
+
+    async def transcript(
+        self, tenant: Tenant, session: Session, *, after: str | None = None, limit: int, order: Order = "asc"
+    ) -> Page:
+        with self._read() as db:
+            return archive.transcript(db, tenant, session, after=after, limit=limit, order=order)
+
+    async def place(self, tenant: Tenant, session: Session, entry: str | None = None) -> Place:
+        with self._read() as db:
+            return archive.place(db, tenant, session, entry)
+
+    async def tree(self, tenant: Tenant, session: Session) -> tuple[Branch, ...]:
+        with self._read() as db:
+            return archive.tree(db, tenant, session)
+
+    async def begin(
+        self, tenant: Tenant, session: Session, *, now: datetime, title: str | None = None, current: bool = False
+    ) -> Session:
+        begun: Session = await self._write(
+            lambda db: archive.begin(db, tenant, session, now=stamp(now), title=title or None, current=current)
+        )
+        return begun
+
+    async def current(self, tenant: Tenant, key: SessionKey) -> Session | None:
+        with self._read() as db:
+            root = archive.current(db, tenant, key)
+        return self._find(tenant, root) if root is not None else None
+
+    async def amend(
+        self, tenant: Tenant, session: Session, *, now: datetime, title: str | None = None, end: str | None = None
+    ) -> None:
+        await self._write(lambda db: archive.amend(db, tenant, session, now=stamp(now), title=title, end=end))
+        self._sessions.drop(tenant, session)
+
+    async def delete(self, tenant: Tenant, session: Session, *, now: datetime) -> None:
+        self._forget()
+        await self._write(lambda db: ledger.condemn(db, tenant, session.thread, stamp(now)))
+        self._forget()
+        while not await self._write(lambda db: ledger.erase(db, tenant, session.thread, DELETED_AT_ONCE)):
+            pass
+        async with self._sweeping:
+            await asyncio.to_thread(self._sweep)
+
+    def _forget(self) -> None:
+        """Lets go of what is at hand: sessions that are gone, and forks that took over their steps."""
+        self._sessions.clear()
+        self._epochs.clear()
+
+    def _sweep(self) -> None:
+        try:
+            with closing(self._connect()) as db:
+                db.execute("PRAGMA busy_timeout = 30000")
+                archive.sweep(db)
+        except sqlite3.Error:  # what was deleted is deleted; its words leave the file with the next sweep
+            log.warning("the words of a deleted session could not be swept from the file yet", exc_info=True)
 
     # --- replays ------------------------------------------------------------------------------------------------
 
@@ -352,8 +523,15 @@ class SqliteStore:
         def job(db: sqlite3.Connection) -> str | None:
             """The step it led to before; None when the key is ours."""
             row = db.execute(
-                "SELECT fingerprint, step FROM replay WHERE tenant = ? AND key = ?", (tenant, replay.key)
+                "SELECT replay.fingerprint, replay.step, thread.deleted_at FROM replay"
+                " LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step"
+                " LEFT JOIN thread ON thread.tenant = step.tenant AND thread.thread = step.thread"
+                " WHERE replay.tenant = ? AND replay.key = ?",
+                (tenant, replay.key),
             ).fetchone()
+            if row is not None and row[2] is not None:  # what it led to is being erased
+                db.execute("DELETE FROM replay WHERE tenant = ? AND key = ?", (tenant, replay.key))
+                row = None
             if row is None:
                 db.execute(
                     "INSERT INTO replay VALUES (?, ?, ?, NULL, ?)",
@@ -387,8 +565,9 @@ class SqliteStore:
                 f"SELECT session, {STEP_COLUMNS} FROM step WHERE tenant = ? AND step = ?",  # noqa: S608
                 (tenant, step),
             ).fetchone()
-        session = self._find(tenant, SessionId(row[0]))
-        assert session is not None, "a step's session is erased only together with the step and its replays"
+        session = self._find(tenant, SessionId(row[0])) if row else None
+        if session is None:  # deleted in this very moment: it may run again
+            return await self.reserve(tenant, replay, now=now)
         return Recorded(session, step_of(row[1:]))
 
     async def release(self, tenant: Tenant, replay: Replay) -> None:

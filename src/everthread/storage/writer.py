@@ -80,9 +80,9 @@ class Writer:
         """Runs a job that may look at everything."""
         return await self._queue(lambda db, _: job(db), sees_all=True)
 
-    async def put(self, job: Callable[[sqlite3.Connection, Later], T]) -> T:
-        """Runs a job that adds rows and looks at nothing that others may have put off."""
-        return await self._queue(job, sees_all=False)
+    async def put(self, job: Callable[[sqlite3.Connection, Later], T], *, sees_all: bool = False) -> T:
+        """Runs a job that adds rows and, as a rule, looks at nothing that others may have put off."""
+        return await self._queue(job, sees_all=sees_all)
 
     async def _queue(self, job: Callable[[sqlite3.Connection, Later], T], *, sees_all: bool) -> T:
         if len(self._waiting) >= MOST_WAITING:

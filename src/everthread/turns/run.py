@@ -8,27 +8,24 @@ from datetime import datetime, timedelta
 import msgspec
 
 from everthread.agent import loop
-from everthread.context import reconcile
-from everthread.context.assemble import Assembled, assemble, frame
+from everthread.agent.loop import Interruption
+from everthread.context import epoch, reconcile, shorten
 from everthread.context.tokens import weigh
-from everthread.core.ids import LineageId, ScopeId, SessionId, StepId, ThreadId
-from everthread.core.ports import Clock, Commit, Ids, Model, Past, Recorded, Store, TokenCounter, past_of
-from everthread.core.session import Session, begin
-from everthread.core.turn import Events, Finished, Folding, Prompt, Started, Step, Turn, Usage
-from everthread.errors import Malformed, NotFound, SessionKeyMismatch, StoreUnavailable
-from everthread.turns import replay
+from everthread.core.ids import CURRENT, SessionId, StepId, is_ephemeral
+from everthread.core.messages import Message
+from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, TokenCounter
+from everthread.core.session import Session
+from everthread.core.transcript import Archive
+from everthread.core.turn import Envelope, Events, Finished, Folding, Prompt, Started, Step, Turn, Usage
+from everthread.errors import NotFound, StoreUnavailable
+from everthread.turns import command, replay
+from everthread.turns.command import Commands
+from everthread.turns.permit import permit
+from everthread.turns.plan import Plan, Planning
+from everthread.turns.rotate import Rotations
 
 REDELIVERED = timedelta(hours=24)  # how long a client's own message id is known again
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """A turn that is ready to be asked."""
-
-    session: Session
-    begins: bool
-    reconciled: reconcile.Reconciled
-    assembled: Assembled
-    past: tuple[Past, ...]
+TRIED_AGAIN = timedelta(seconds=60)  # how long a library's retry may be the same turn
 
 
 class Asking:
@@ -63,11 +60,14 @@ class Turns:
         self,
         *,
         store: Store,
+        archive: Archive,
         model: Model,
         clock: Clock,
         ids: Ids,
         counter: TokenCounter,
         budget: int,
+        distil: bool = False,
+        commands: bool = True,
         answer_without_history: bool = False,
     ) -> None:
         self._store = store
@@ -76,12 +76,25 @@ class Turns:
         self._ids = ids
         self._counter = counter
         self._budget = budget
+        self._limits = shorten.limits(budget)
         self._answer_without_history = answer_without_history
+        self.rotations = Rotations(
+            store=store, model=model, clock=clock, ids=ids, counter=counter, budget=budget, distil=distil
+        )
+        self._planning = Planning(
+            store=store, rotations=self.rotations, clock=clock, ids=ids, counter=counter, budget=budget
+        )
+        self._commands = Commands(store=store, archive=archive, rotations=self.rotations, clock=clock, ids=ids)
+        self._takes_commands = commands
 
     def run(self, turn: Turn) -> Events:
         """The turn's events: `Started` first, `Finished` last, and by then it is on disk."""
-        if turn.envelope.auxiliary:
+        if turn.envelope.session_id == CURRENT:
+            return self._current(turn)
+        if turn.envelope.auxiliary or is_ephemeral(turn.envelope.session_id):
             return self._traceless(turn)
+        if self._takes_commands and (told := command.command(turn)):
+            return self._commands.run(turn, told)
         if turn.envelope.replay is None:
             return self._held(turn)
         return replay.once(
@@ -89,10 +102,28 @@ class Turns:
             turn.envelope.tenant,
             turn.envelope.replay,
             events=lambda: self._held(turn),
-            permit=lambda session: permit(turn, session),
+            permit=lambda session: permit(turn.envelope, session),
             asked=turn.envelope.session_id,
             now=self._clock.now(),
         )
+
+    async def busy(self, envelope: Envelope) -> bool:
+        """Whether a turn of this session would have to wait for another one."""
+        if envelope.session_id is None or envelope.session_id == CURRENT:
+            return False
+        try:
+            return await self._store.held(envelope.tenant, envelope.session_id)
+        except StoreUnavailable:  # the turn itself will say so
+            return False
+
+    async def compress(self, envelope: Envelope) -> Session:
+        """Rotates a session now; the session itself when nothing in it can go to the log."""
+        if envelope.session_id is None:
+            raise NotFound("There is no such session.")
+        permit(envelope, await self._store.find(envelope.tenant, envelope.session_id))
+        return await self.rotations.now(envelope.tenant, envelope.session_id)
+
+    # --- one turn -----------------------------------------------------------------------------------------------
 
     async def _held(self, turn: Turn) -> Events:
         """The turn while its session is ours."""
@@ -101,16 +132,21 @@ class Turns:
         session_id = envelope.session_id or self._fresh_id()
         begun = False
         try:
+            arrived = await self._store.find(envelope.tenant, session_id)
             async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
-                permit(turn, claim.session)
-                known = await self._redelivered(turn, claim.session)
+                permit(envelope, claim.session)
+                known = await self._known(turn, claim.session, arrived.last_seq if arrived else 0)
                 if known is not None:
                     yield list(replay.replayed(known, asked=envelope.session_id))
                     return
-                asking = Asking(turn, await self._plan(turn, claim.session, session_id), name, self._clock.now())
+                asking = Asking(
+                    turn, await self._planning.plan(turn, claim.session, session_id), name, self._clock.now()
+                )
                 begun = True
                 yield [asking.started()]
-                events = loop.run(self._model, asking.prompt(), asking.folding)
+                interruption = Interruption()
+                claim.listen(interruption.want)
+                events = loop.run(self._model, asking.prompt(), asking.folding, interruption)
                 try:
                     async for some in events:
                         yield some
@@ -125,6 +161,7 @@ class Turns:
                 async for some_more in rest:
                     yield some_more
         else:
+            self._make_room_later(asking, session, step)
             yield [asking.finished(session, step)]
 
     async def _traceless(self, turn: Turn, *, degraded: bool = False) -> Events:
@@ -132,14 +169,49 @@ class Turns:
         envelope = turn.envelope
         session_id = envelope.session_id or self._fresh_id()
         session = None if degraded else await self._store.find(envelope.tenant, session_id)
-        permit(turn, session)
-        plan = await self._plan(turn, session, session_id)
+        permit(envelope, session)
+        plan = await self._planning.plan(turn, session, session_id)
         asking = Asking(turn, plan, StepId(self._ids.new()), self._clock.now())
         yield [asking.started()]
         async with aclosing(loop.run(self._model, asking.prompt(), asking.folding)) as events:
             async for some in events:
                 yield some
         yield [asking.finished(plan.session, self._step(asking), degraded=degraded)]
+
+    async def _current(self, turn: Turn) -> Events:
+        """The turn in its key's current session."""
+        session = await self._commands.current(turn.envelope)
+        named = msgspec.structs.replace(turn.envelope, session_id=session.root)
+        async with aclosing(self.run(msgspec.structs.replace(turn, envelope=named))) as events:
+            async for some in events:
+                yield some
+
+    async def _known(self, turn: Turn, session: Session | None, seen: int) -> Recorded | None:
+        """What this very request led to, if it came before: by the client's own message id, or as a retry."""
+        envelope = turn.envelope
+        if session is None:
+            return None
+        goes_on = turn.messages[-1].role in {"tool", "assistant"}  # with the same turn, under the same id
+        if envelope.message_id is not None and not goes_on:
+            since = self._clock.now() - REDELIVERED
+            said = await self._store.said(envelope.tenant, session, envelope.message_id, since=since)
+            if said:
+                return Recorded(session, said)
+        if envelope.body is None:
+            return None
+        overtaken = seen < session.last_seq and any(message.role == "assistant" for message in turn.messages)
+        if not overtaken and not envelope.again:
+            return None
+        step = await self._store.repeated(
+            envelope.tenant,
+            session,
+            envelope.body,
+            after=seen if overtaken else session.last_seq,
+            since=self._clock.now() - TRIED_AGAIN if envelope.again else None,
+        )
+        return Recorded(session, step) if step else None
+
+    # --- after the model has answered ---------------------------------------------------------------------------
 
     async def _commit(self, asking: Asking, step: Step) -> Session:
         envelope, plan = asking.turn.envelope, asking.plan
@@ -149,59 +221,16 @@ class Turns:
                 session=plan.session,
                 step=step,
                 begins=plan.begins,
-                imported=plan.reconciled.imported,
+                branches=plan.branches,
+                imported=plan.imported,
                 bind=envelope.session_key if plan.session.session_key is None else None,
                 replay=envelope.replay,
             ),
         )
 
-    async def _redelivered(self, turn: Turn, session: Session | None) -> Recorded | None:
-        """What this very message led to, if a client's own id says that it came before."""
-        envelope = turn.envelope
-        if session is None or envelope.message_id is None:
-            return None
-        if turn.messages[-1].answers is not None:  # a tool's result goes on with the turn under the same id
-            return None
-        since = self._clock.now() - REDELIVERED
-        step = await self._store.said(envelope.tenant, session, envelope.message_id, since=since)
-        return Recorded(session, step) if step else None
-
-    async def _plan(self, turn: Turn, session: Session | None, session_id: SessionId) -> Plan:
-        """Everything that is decided before the model is asked."""
-        envelope = turn.envelope
-        begins = session is None
-        if session is None:
-            reconciled = reconcile.begun(turn.messages, self._counter)
-            session = self._new_session(turn, session_id, reconciled)
-        else:
-            reconciled = reconcile.continued(turn.messages)
-            if not session.named:
-                session = msgspec.structs.replace(session, named=True)
-        fixed = frame(turn.instructions, reconciled.input, turn.options, budget=self._budget, counter=self._counter)
-        if begins:
-            past = tuple(past_of(exchange.messages, exchange.tokens) for exchange in reconciled.imported)
-        else:
-            past = await self._store.window(envelope.tenant, session, tokens=fixed.room)
-            last = past[-1].messages[-1].calls if past else ()
-            reconcile.refuse_unknown_calls(reconciled.input, last)
-        return Plan(session, begins, reconciled, assemble(fixed, past), past)
-
-    def _new_session(self, turn: Turn, session_id: SessionId, reconciled: reconcile.Reconciled) -> Session:
-        imported = reconciled.imported
-        return begin(
-            session_id,
-            thread=ThreadId(self._ids.new()),
-            lineage=LineageId(self._ids.new()),
-            scope=ScopeId(self._ids.new()),
-            session_key=turn.envelope.session_key,
-            named=turn.envelope.session_id is not None,
-            prior=imported[-1].address if imported else None,
-            rolling=imported[-1].rolling if imported else b"",
-        )
-
     def _step(self, asking: Asking) -> Step:
         turn, plan, folding, name, now = asking.turn, asking.plan, asking.folding, asking.name, asking.now
-        envelope, session, given = turn.envelope, plan.session, plan.reconciled.input
+        envelope, session, given = turn.envelope, plan.session, plan.input
         context = plan.assembled.context
         outcome = folding.outcome(lambda: Usage(context.prompt_tokens, self._counter.count(folding.text)))
         answer = outcome.choices[0].message()
@@ -217,27 +246,28 @@ class Turns:
             context=context,
             said_at=envelope.said_at or now,
             stored_at=now,
-            tokens=plan.assembled.message + weigh((answer,), self._counter),
-            rolling=reconcile.rolled(session.rolling, (*given, answer)),
+            tokens=self._later_weight(given, answer, name, plan.assembled.message),
+            rolling=reconcile.rolled(session.rolling, (*given, answer)) if turn.source == "api" else session.rolling,
             message_id=envelope.message_id,
             parent_message_id=envelope.parent_message_id,
+            body=envelope.body,
         )
+
+    def _later_weight(self, given: tuple[Message, ...], answer: Message, turn: StepId, weight: int) -> int:
+        """What the step weighs in later prompts, where its long texts are shortened."""
+        short = shorten.shortened(given, turn, self._limits)
+        if short is not given and short != given:
+            weight = weigh(short, self._counter)
+        return weight + weigh(shorten.shortened((answer,), turn, self._limits), self._counter)
+
+    def _make_room_later(self, asking: Asking, session: Session, step: Step) -> None:
+        """Rotates off the reply's path when the next turn would find the window too full."""
+        plan = asking.plan
+        window = sum(past.tokens for past in plan.past) + step.tokens
+        shares = epoch.shares(self._budget - plan.frame.given)
+        mark = epoch.mark(shares, plan.frame.room, plan.frame.message)
+        if window > mark and not step.answer.calls:
+            self.rotations.later(asking.turn.envelope.tenant, session, shares, mark // 2)
 
     def _fresh_id(self) -> SessionId:
         return SessionId(f"ses_{self._ids.new()}")
-
-
-def permit(turn: Turn, session: Session | None) -> None:
-    """The session's key and the API key's prefix must allow this turn."""
-    asked, prefix = turn.envelope.session_key, turn.envelope.key_prefix
-    owned = session.session_key if session else None
-    if prefix is not None:
-        if session is not None and not (owned or "").startswith(prefix):
-            raise NotFound("There is no such session.")
-        if session is None and asked is None:
-            raise Malformed(
-                f"This API key is bound to session keys that begin with {prefix!r}: send X-Hermes-Session-Key.",
-                param="X-Hermes-Session-Key",
-            )
-    if owned is not None and asked is not None and asked != owned:
-        raise SessionKeyMismatch

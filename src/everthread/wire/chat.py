@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
@@ -39,6 +39,26 @@ class Asked(msgspec.Struct, frozen=True):
     stream: bool
     include_usage: bool
     choices: int
+
+    def whole(self, finished: Finished) -> bytes:
+        """The reply as one JSON object."""
+        return encode(finished, self)
+
+    def telling(self, started: Started) -> Telling:
+        """The reply as server-sent events."""
+        return Chunks(started, self)
+
+    def failed(self, error: bytes) -> bytes:
+        """How a stream that has begun says what went wrong."""
+        return b"data: %s\n\n" % error
+
+
+class Telling(Protocol):
+    """Events of a turn on their way to a client, each ready to be written at once."""
+
+    def event(self, event: ModelEvent) -> bytes: ...
+
+    def last(self, finished: Finished) -> list[bytes]: ...
 
 
 class FunctionCall(msgspec.Struct):

@@ -25,7 +25,7 @@ def encode(finished: Finished) -> dict[str, object]:
             "cached": usage.cached,
         },
         "memory": [],
-        "usage": {"answer": usage.prompt + usage.completion, "distilling": 0},
+        "usage": {"answer": usage.prompt + usage.completion, "distilling": session.distilled},
         "model": step.outcome.model,
         "degraded": finished.degraded,
     }

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
+
 from everthread.core.ports import Model, ModelCard
 from everthread.core.turn import ChoiceEnded, ModelEvent, ModelEvents, Prompt, TextDelta
 from everthread.errors import (
@@ -19,6 +21,7 @@ from everthread.errors import (
 from everthread.models.embedded import machine, union
 from everthread.models.embedded.answer import Reading
 from everthread.models.embedded.line import Line
+from everthread.models.embedded.retell import disarmed
 from everthread.models.embedded.supervisor import State, Supervisor
 from everthread.models.openai import OpenAI, Timeouts
 
@@ -44,6 +47,7 @@ class Local:
         connect: Callable[[str, str], Model] = over_http,
         longest_line: int = 64,
     ) -> None:
+        self.weights = weights
         self.name = name
         self.context = context
         self._connect = connect
@@ -81,7 +85,7 @@ class Local:
         if prompt.model != self.name:
             raise ModelNotFound(f"There is no model {prompt.model!r} here, only {self.name!r}.", param="model")
         allowed = union.union(prompt.options)
-        asked = union.prompt_for(prompt, allowed)
+        asked = union.prompt_for(msgspec.structs.replace(prompt, messages=disarmed(prompt.messages)), allowed)
         async with self._line.place(auxiliary=prompt.auxiliary), aclosing(self._ask(asked)) as events:
             async for some in events if allowed is None else read(events, allowed):
                 yield some

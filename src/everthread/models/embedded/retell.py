@@ -27,6 +27,27 @@ class Past(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
+CONTROL = "<|"  # how the control tokens of every model here begin: <|im_start|>, <|im_end|>, <|endoftext|>
+DISARMED = "<\u200b|"
+
+
+def disarmed(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The same words, in which nothing is taken for a control token: a quoted one could speak in another's name."""
+    return tuple(_disarmed(message) if CONTROL in message.text else message for message in messages)
+
+
+def _disarmed(message: Message) -> Message:
+    body = msgspec.json.decode(message.raw)
+    if isinstance(body["content"], str):
+        body["content"] = body["content"].replace(CONTROL, DISARMED)
+    else:
+        for part in body["content"]:
+            if isinstance(part.get("text"), str):
+                part["text"] = part["text"].replace(CONTROL, DISARMED)
+    text = message.text.replace(CONTROL, DISARMED)
+    return msgspec.structs.replace(message, raw=msgspec.json.encode(body), text=text)
+
+
 def retold(messages: tuple[Message, ...], instruction: str) -> tuple[Message, ...]:
     """The messages in the roles that every chat template knows, with one system message at the head."""
     start = next((at for at, each in enumerate(messages) if not each.is_instruction), len(messages))

@@ -1,0 +1,228 @@
+"""Paths of a thread's tree, read from the steps: what an epoch holds, and where a turn can go on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Container, Iterator, Sequence
+
+import msgspec
+
+from everthread.core.ids import LineageId, SessionId, Tenant
+from everthread.core.ports import Past, past_of
+from everthread.core.session import Place, Session
+from everthread.errors import SessionMoved
+from everthread.storage.rows import moment
+from everthread.wire.chat import stored_messages
+
+ASKED_AT_ONCE = 200  # hashes looked up in one query
+
+
+def segments(
+    db: sqlite3.Connection, tenant: Tenant, session: Session, down_to: int = 1
+) -> Iterator[tuple[str, int, int]]:
+    """The pieces of a path, newest first: a lineage with its first and last step, and then the one it left."""
+    lineage, last = session.lineage, session.last_seq
+    fork, fork_seq = session.fork, session.fork_seq
+    while True:
+        first = fork_seq + 1 if fork is not None else 1
+        if max(first, down_to) <= last:
+            yield lineage, max(first, down_to), last
+        if fork is None or fork_seq < down_to:
+            return
+        lineage, last = fork, min(last, fork_seq)
+        row = db.execute(
+            "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ? AND tip != ''",
+            (tenant, lineage),
+        ).fetchone()
+        if row is None:  # the thread it left was deleted meanwhile, and its steps have another owner now
+            raise SessionMoved
+        fork, fork_seq = row[0], row[1] or 0
+
+
+def backwards(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Iterator[Past]:
+    """The session's epoch from its newest step on. What was imported before step 1 is 0, -1, -2 and so on."""
+    for lineage, first, last in segments(db, tenant, session, session.from_seq):
+        rows = db.execute(
+            "SELECT input, output, tokens, turn, seq, said_at FROM step"
+            " WHERE tenant = ? AND lineage = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC",
+            (tenant, lineage, first, last),
+        )
+        for given, output, tokens, turn, seq, said_at in rows:
+            whole = f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]"
+            yield past_of(stored_messages(whole), tokens, turn, seq, moment(said_at))
+    if session.from_seq < 1:
+        for number, exchange in enumerate(imported(db, tenant, session.prior)):
+            if -number < session.from_seq:
+                break
+            yield past_of(stored_messages(exchange.messages), exchange.tokens, seq=-number)
+
+
+class Import(msgspec.Struct, frozen=True):
+    """One imported exchange, as it is stored."""
+
+    address: bytes
+    messages: str
+    tokens: int
+    place: int  # 1 for the first of its chain
+    rolling: bytes
+    said: int  # messages up to its last one
+
+
+def imported(db: sqlite3.Connection, tenant: Tenant, end: bytes | None) -> Iterator[Import]:
+    """A chain of imported exchanges, the newest first."""
+    while end is not None:
+        address = end
+        messages, tokens, place, rolling, said, end = db.execute(
+            "SELECT messages, tokens, place, rolling, said, before FROM prior WHERE tenant = ? AND address = ?",
+            (tenant, address),
+        ).fetchone()
+        yield Import(address, messages, tokens, place, rolling or b"", said)
+
+
+def log_of(db: sqlite3.Connection, tenant: Tenant, session: Session) -> str | None:
+    """The log that the session began with; a branch that is only planned begins with that of the epoch it leaves,
+    unless it leaves before the first step: what was imported is numbered from its own end there."""
+    left = session.parent if session.fork_seq else None
+    row = db.execute(
+        "SELECT log FROM session WHERE tenant = ? AND session IN (?, ?) AND from_seq = ?"
+        " ORDER BY session = ? DESC LIMIT 1",
+        (tenant, session.id, left, session.from_seq, session.id),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def after(db: sqlite3.Connection, tenant: Tenant, lineage: str, seq: int) -> Place:
+    """The place after a step of a path; 0 is the one before its first."""
+    while seq > 0:  # the lineage that owns the step
+        fork, shared = db.execute(
+            "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, lineage)
+        ).fetchone()
+        if fork is None or seq > shared:
+            break
+        lineage = fork
+    last_seq, prior, tip = db.execute(
+        "SELECT last_seq, prior, tip FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, lineage)
+    ).fetchone()
+    if seq < 1:
+        end = next(imported(db, tenant, prior), None)
+        return before_first(lineage, tip, end, last=last_seq == 0)
+    session, from_seq = db.execute(
+        "SELECT session, from_seq FROM session WHERE tenant = ? AND lineage = ? AND from_seq <= ?"
+        " ORDER BY from_seq DESC LIMIT 1",
+        (tenant, lineage, seq + 1),
+    ).fetchone() or (tip, None)
+    if from_seq is None:  # a step from before its first epoch was inherited from a thread that is gone
+        end = next(imported(db, tenant, prior), None)
+        from_seq = 1 - end.place if end else 1
+    rolling, messages = db.execute(
+        "SELECT rolling, place FROM step WHERE tenant = ? AND lineage = ? AND seq = ?", (tenant, lineage, seq)
+    ).fetchone()
+    return Place(
+        lineage=LineageId(lineage),
+        seq=seq,
+        session=session,
+        from_seq=from_seq,
+        rolling=rolling,
+        messages=messages,
+        prior=prior,
+        last=seq == last_seq,
+    )
+
+
+def before_first(lineage: str, session: str, end: Import | None, *, last: bool) -> Place:
+    """The place before a lineage's first step, after one of the exchanges it was imported with."""
+    return Place(
+        lineage=LineageId(lineage),
+        seq=0,
+        session=SessionId(session),
+        from_seq=1 - end.place if end else 1,
+        rolling=end.rolling if end else b"",
+        messages=end.said if end else 0,
+        prior=end.address if end else None,
+        last=last,
+    )
+
+
+def matching(
+    db: sqlite3.Connection, tenant: Tenant, session: Session, hashes: Sequence[bytes]
+) -> tuple[int, Place] | None:
+    """The first of these hashes that a step of the thread has, or else an exchange it was imported with."""
+    for start in range(0, len(hashes), ASKED_AT_ONCE):
+        some = hashes[start : start + ASKED_AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        rows = db.execute(
+            f"SELECT rolling, lineage, max(seq), max(no) FROM step WHERE tenant = ? AND thread = ?"  # noqa: S608
+            f" AND rolling IN ({marks}) GROUP BY rolling, lineage",
+            (tenant, session.thread, *some),
+        ).fetchall()
+        if rows:
+            number = min(some.index(row[0]) for row in rows)
+            found = [row for row in rows if row[0] == some[number]]
+            own = own_path(db, tenant, session, some[number], {row[1] for row in found})
+            lineage, seq = own or max(found, key=lambda row: row[3])[1:3]
+            return start + number, after(db, tenant, lineage, seq)
+    known = {digest: number for number, digest in enumerate(hashes)}
+    for exchange in imported(db, tenant, session.prior):
+        if exchange.rolling in known:
+            lone = session.last_seq == 0 and exchange.address == session.prior
+            found_at = before_first(session.lineage, session.id, exchange, last=lone)
+            return known[exchange.rolling], found_at
+    return None
+
+
+def own_path(
+    db: sqlite3.Connection, tenant: Tenant, session: Session, rolling: bytes, lineages: Container[str]
+) -> tuple[str, int] | None:
+    """The newest step of the session's own path that has this hash, if one of these lineages owns it."""
+    for lineage, first, last in segments(db, tenant, session):
+        if lineage in lineages:
+            (seq,) = db.execute(
+                "SELECT max(seq) FROM step WHERE tenant = ? AND thread = ? AND rolling = ? AND lineage = ?"
+                " AND seq BETWEEN ? AND ?",
+                (tenant, session.thread, rolling, lineage, first, last),
+            ).fetchone()
+            if seq is not None:
+                return lineage, seq
+    return None
+
+
+def following(db: sqlite3.Connection, tenant: Tenant, session: Session, message_id: str) -> Place | None:
+    """The place after the newest step that a client's own id led to, and after what others said since."""
+    row = db.execute(
+        "SELECT lineage, seq FROM step WHERE tenant = ? AND thread = ? AND message_id = ? ORDER BY no DESC LIMIT 1",
+        (tenant, session.thread, message_id),
+    ).fetchone()
+    return after(db, tenant, row[0], past_others(db, tenant, *row)) if row else None
+
+
+def past_others(db: sqlite3.Connection, tenant: Tenant, lineage: str, seq: int) -> int:
+    """The last of the steps that follow this one at once and come from other sources than the client."""
+    for number, source in db.execute(
+        "SELECT seq, source FROM step WHERE tenant = ? AND lineage = ? AND seq > ? ORDER BY seq",
+        (tenant, lineage, seq),
+    ):
+        if source == "api":
+            break
+        seq = number
+    return seq
+
+
+def opening(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Place | None:
+    """The place before the thread's first step that said it has no message before it."""
+    row = db.execute(
+        "SELECT lineage, seq FROM step WHERE tenant = ? AND thread = ? AND parent_message_id = ''"
+        " ORDER BY seq, no LIMIT 1",
+        (tenant, session.thread),
+    ).fetchone()
+    if row is None:
+        return None
+    return msgspec.structs.replace(after(db, tenant, row[0], row[1] - 1), last=False)  # that step follows it
+
+
+def before(db: sqlite3.Connection, tenant: Tenant, place: Place) -> Place:
+    """The place before the step that brought this place's words; those of others since have the same."""
+    (first,) = db.execute(
+        "SELECT min(seq) FROM step WHERE tenant = ? AND lineage = ? AND rolling = ?",
+        (tenant, place.lineage, place.rolling),
+    ).fetchone()
+    return after(db, tenant, place.lineage, first - 1)
