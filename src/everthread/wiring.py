@@ -27,14 +27,16 @@ from everthread.models.embedded import gguf, vocabulary, weights
 from everthread.models.embedded.local import Local
 from everthread.models.openai import OpenAI, Timeouts
 from everthread.models.pool import Pool
+from everthread.models.scripted import Scripted
 from everthread.settings import Settings
 from everthread.storage.sqlite import SqliteStore
+from everthread.turns.rotate import Rotations
 from everthread.turns.run import Turns
 from everthread.wire import chat
 
 log = logging.getLogger("everthread")
 
-__all__ = ["SqliteStore", "SystemClock", "make_home", "new_key", "open_store", "running", "weights"]
+__all__ = ["SqliteStore", "SystemClock", "make_home", "new_key", "open_store", "rotations", "running", "weights"]
 
 DEFAULT_BUDGET = 12_000
 TIDY_EVERY = 600.0  # seconds
@@ -232,6 +234,19 @@ def site(settings: Settings, store: SqliteStore, chosen: Choice, rules: Gate, co
             "session_key_length": 256,
             "context_budget": budget,
         },
+    )
+
+
+def rotations(settings: Settings, store: Store) -> Rotations:
+    """Rotates by hand, without a model and without a server."""
+    return Rotations(
+        store=store,
+        model=Scripted(),
+        clock=SystemClock(),
+        ids=RandomIds(),
+        counter=O200k(),
+        budget=settings.context_budget or DEFAULT_BUDGET,
+        distil=False,
     )
 
 

@@ -87,7 +87,7 @@ def test_a_compressed_conversation_is_listed_under_the_id_that_people_know(
     ids = [line.split()[0] for line in command("list", "--children")[1].splitlines()[1:]]
     assert (len(ids), ids[1]) == (2, "long")
     server.client.post("/api/sessions", {"id": "empty"})
-    assert command("compress", "empty", server=server) == (0, "There is nothing to compress yet.\n", "")
+    assert command("compress", "empty", server=server) == (0, "There is nothing to compress now.\n", "")
     assert command("compress", "nobody", server=server) == (1, "", "everthread: There is no such session.\n")
 
 

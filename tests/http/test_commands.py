@@ -79,6 +79,19 @@ def test_a_redelivered_new_begins_one_session_only(client: Client, name: str) ->
     assert len(set(ids)) == 1
 
 
+def test_the_same_message_id_in_two_chats_begins_two_sessions(client: Client, name: str) -> None:
+    headers = {"X-Hermes-Message-Id": "17"}
+    ids = [client.say("/new", session=f"{name} {n}", key=name, headers=headers).hermes["session_id"] for n in range(2)]
+    assert len(set(ids)) == 2
+    assert len({client.say("/new", headers=headers).hermes["session_id"] for _ in range(2)}) == 2
+
+
+def test_a_request_without_a_trace_makes_no_current_session(client: Client, name: str) -> None:
+    answer = client.say("A title?", session="@current", key=name, headers={"X-Hermes-Task": "title"})
+    assert answer.status == 200
+    assert client.get(f"/api/sessions?session_key={name}").json["data"] == []
+
+
 def test_a_command_is_the_whole_message_or_none(client: Client, upstream: Upstream, name: str) -> None:
     client.say("What does /new do?", session=name)
     client.say("/newest", session=name)

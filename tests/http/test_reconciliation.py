@@ -312,6 +312,52 @@ def test_the_same_history_sent_twice_at_once_is_one_turn(page: Page, upstream: U
     assert branches(page) == 1
 
 
+def test_the_same_edit_sent_twice_at_once_is_one_branch(page: Page, upstream: Upstream) -> None:
+    for text in ("one", "two", "three"):
+        page.say(text)
+    page.back_to(2)
+    upstream.plan[:] = [sleeps(0.4)]
+    body = [*page.said, {"role": "user", "content": "two, edited"}]
+    threads = [
+        threading.Thread(target=page.client.say, args=(body,), kwargs={"session": page.session}) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join(30)
+    assert len(upstream.requests) == 4
+    assert branches(page) == 2
+
+
+def test_commands_in_a_history_are_not_part_of_it(page: Page, upstream: Upstream) -> None:
+    page.say("one")
+    page.say("/compress")
+    page.say("two")
+    assert texts(upstream.prompts[-1]) == ["one", page.said[1]["content"], "two"]
+    assert [text for text in transcript(page) if "ompress" in text] == []
+    assert branches(page) == 1
+
+
+@pytest.mark.parametrize("by_ids", [True, False], ids=["by ids", "by words"])
+def test_a_fork_can_be_edited_where_it_shares(page: Page, upstream: Upstream, by_ids: bool) -> None:
+    parent = ""
+    for number in range(4):
+        page.say(f"turn {number}", headers=ids(f"m{number}", parent) if by_ids else None)
+        parent = f"m{number}"
+    path = f"/api/sessions/{quote(page.session, safe='')}/fork"
+    forked = page.client.post(path, {"id": f"{page.session} fork"}).json["session"]["id"]
+    before = transcript(page)
+    copy = Page(page.client, forked)
+    copy.said = [dict(message) for message in page.said]
+    copy.back_to(3)
+    copy.say("turn 2, edited", headers=ids("f1", "m1") if by_ids else None)
+    assert texts(upstream.prompts[-1]) == texts(copy.said[:-1])
+    copy.say("and on", headers=ids("f2", "f1") if by_ids else None)
+    assert transcript(copy) == texts(copy.said)
+    assert transcript(page) == before, "the origin is as it was"
+
+
 # --- auxiliary requests ---
 
 TITLE = """### Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import threading
@@ -13,7 +14,9 @@ from urllib.parse import quote
 
 import pytest
 
+from everthread import wiring
 from everthread.context.tokens import O200k
+from everthread.core.ids import Tenant
 from front_door import Client, Everthread
 from upstream import Behaviour, Upstream, calls, text_of
 
@@ -268,14 +271,18 @@ def test_a_models_log_is_taken_only_if_it_lost_nothing(
         return told if faithful else re.sub(r"P-\d+", "a project", told, count=1)
 
     upstream.answer = answer
+    spent: dict[str, list[int]] = {}
     for number in range(40):
-        client.say(f"{question(number)} {chatter}", session=name)
+        hermes = client.say(f"{question(number)} {chatter}", session=name).hermes
+        spent.setdefault(hermes["session_id"], []).append(hermes["usage"]["distilling"])
         time.sleep(0.01)
-    log = upstream.prompts[-1][0]["content"]
+    log = next(prompt for prompt in reversed(upstream.prompts) if "You keep the log" not in text_of(prompt[0]))[0][
+        "content"
+    ]
     assert ("(retold)" in log) is faithful
     assert "P-" in log
-    spent = client.say("How much?", session=name).hermes["usage"]["distilling"]
-    assert spent > 0
+    assert any(told[0] > 0 for told in spent.values())
+    assert not any(later for told in spent.values() for later in told[1:]), "told once, by the first reply that has it"
 
 
 def test_a_model_that_fails_to_write_the_log_costs_no_turn(start: Start, upstream: Upstream, name: str) -> None:
@@ -300,4 +307,84 @@ def test_a_rotated_session_survives_a_restart(start: Start, upstream: Upstream, 
     for stale in (name, ids[-1]):
         answer = again.say("After.", session=stale)
         assert answer.hermes["root_session_id"] == name
-        assert answer.hermes["parent_session_id"] == before.hermes["parent_session_id"]
+        assert answer.hermes["context"]["log"] > 0
+        assert before.hermes["root_session_id"] == name
+
+
+# --- what must not be lost ---
+
+
+def test_a_long_message_is_still_there_for_the_next_question(start: Start, upstream: Upstream, name: str) -> None:
+    client = start().client
+    rules = "\n".join(f"Rule {number}: never do thing number {number} on a Monday." for number in range(700))
+    client.say(f"Here are the rules.\n{rules}", session=name)
+    time.sleep(0.1)
+    client.say("And rule 5?", session=name)
+    seen = [text_of(message) for message in window(upstream.prompts[-1])]
+    assert len(seen) == 3
+    assert "Rule 5:" in seen[0]
+
+
+def test_pictures_are_still_there_for_the_next_question(start: Start, upstream: Upstream, name: str) -> None:
+    client = start().client
+    client.say("Hello.", session=name)
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    client.say([{"role": "user", "content": [*[picture] * 6, {"type": "text", "text": "Six doors."}]}], session=name)
+    time.sleep(0.1)
+    client.say("Which one is red?", session=name)
+    assert any(isinstance(message["content"], list) for message in upstream.prompts[-1])
+
+
+def test_compressing_leaves_the_newest_turn(client: Client, upstream: Upstream, name: str) -> None:
+    client.say("The only thing I said.", session=name)
+    told = client.say("/compress", session=name)
+    assert "nothing to compress" in told.text
+    client.say("And now?", session=name)
+    assert len(upstream.prompts[-1]) == 3
+
+
+def test_one_heavy_request_costs_the_session_nothing(start: Start, upstream: Upstream, name: str) -> None:
+    client = start(context_budget="6000").client
+    for number in range(80):
+        client.say(question(number), session=name)
+    time.sleep(0.1)
+    before = client.say("Before.", session=name).hermes["context"]
+    tools = [
+        {"type": "function", "function": {"name": f"tool_{n}", "description": "a word " * 30, "parameters": {}}}
+        for n in range(55)
+    ]
+    heavy = client.say("With tools.", session=name, tools=tools)
+    assert heavy.status == 200
+    time.sleep(0.1)
+    after = client.say("After.", session=name).hermes["context"]
+    assert after["log"] >= before["log"]
+    assert after["window"] > before["window"] // 2
+
+
+def test_messages_without_words_can_be_compressed(client: Client, upstream: Upstream, name: str) -> None:
+    upstream.answer = lambda request: ""
+    for _ in range(2):
+        assert client.say("", session=name).status == 200
+    assert client.say("/compress", session=name).status == 200
+    assert client.say("word " * 1200, session=name).status == 200
+
+
+def test_two_tenants_with_the_same_id_never_share_a_block(start: Start, upstream: Upstream, tmp_path: Path) -> None:
+    everthread = start(tmp_path / "two", context_budget=str(BUDGET))
+    made = tenant_key(everthread, "acme")
+    ours, theirs = everthread.client, Client(everthread.url, made)
+    for number in range(60):
+        ours.say(f"SECRET {number}: the vault code is {9000 + number}. " + question(number), session="main")
+        theirs.say(question(number), session="main")
+        if number % 5 == 4:
+            theirs.say("/compress", session="main")
+            assert "SECRET" not in json.dumps(upstream.prompts[-1])
+    theirs.say("And?", session="main")
+    assert "SECRET" not in json.dumps(upstream.prompts[-1])
+
+
+def tenant_key(everthread: Everthread, tenant: str) -> str:
+    secret, key = wiring.new_key(wiring.SystemClock().now(), tenant=Tenant(tenant))
+    assert everthread.running is not None
+    asyncio.run_coroutine_threadsafe(everthread.running.site.store.add_key(key), everthread.loop).result(10)
+    return secret

@@ -107,3 +107,17 @@ def test_the_functions_that_tools_replaced_are_refused_in_plain_words(client: Cl
     answer = client.say("2+3?", functions=[{"name": "add"}])
     assert (answer.status, answer.json["error"]["param"]) == (400, "functions")
     assert "use tools" in answer.json["error"]["message"]
+
+
+def test_a_result_that_is_missing_is_told_so_and_none_comes_twice(
+    client: Client, upstream: Upstream, name: str
+) -> None:
+    upstream.plan[:] = [calls(("c1", "add", "{}"), ("c2", "add", "{}"))]
+    client.say("Add.", session=name, tools=TOOLS)
+    for wrong in ([result("c1", "1"), result("c1", "2")], [{"role": "user", "content": "x"}, result("c1", "1")]):
+        assert client.say(wrong, session=name).status == 400
+    assert client.say([result("c1", "1")], session=name).status == 200
+    told = [
+        (message["tool_call_id"], message["content"]) for message in upstream.prompts[-1] if message["role"] == "tool"
+    ]
+    assert told == [("c1", "1"), ("c2", "[no result]")]

@@ -41,6 +41,8 @@ class Conversations(Protocol):
 
     def export(self, session_id: str) -> Iterator[bytes]: ...
 
+    def compress(self, session_id: str) -> Shown: ...
+
     def delete(self, session_id: str) -> None: ...
 
 
@@ -122,6 +124,7 @@ class Database:
     def __init__(self, chosen: settings.Settings, tenant: Tenant, *, alone: bool) -> None:
         if not chosen.database.exists():
             raise NotFound(f"There is no database at {chosen.database}; the server makes it when it first starts.")
+        self._settings = chosen
         self._store = wiring.open_store(chosen, serving=alone)
         self._tenant = tenant
         self._runner = asyncio.Runner()
@@ -171,6 +174,10 @@ class Database:
         yield sessions.one(card) + b"\n"
         for page in self._pages(session):
             yield sessions.lines(session.root, page.entries)
+
+    def compress(self, session_id: str) -> Shown:
+        rotations = wiring.rotations(self._settings, self._store)
+        return self.session(self._await(rotations.now(self._tenant, self._found(session_id).id)).id)
 
     def delete(self, session_id: str) -> None:
         now = wiring.SystemClock().now()

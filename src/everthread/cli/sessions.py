@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from everthread.cli import Subparsers
-from everthread.cli.chat import load, reached, take_any_bytes
+from everthread.cli.chat import load, take_any_bytes
 from everthread.cli.kept import Conversations, Database, Server, here
 from everthread.cli.remote import Address
 from everthread.cli.terminal import CONTROLS, one_line
@@ -120,11 +120,16 @@ def exported(args: argparse.Namespace) -> int:
         if args.output is None:
             write(lines, sys.stdout.buffer)
             return 0
+        whole = Path(args.output)
+        part = whole.with_name(whole.name + ".part")  # what is there already stays until the new one is whole
         try:
-            with Path(args.output).open("wb") as file:
+            with part.open("wb") as file:
                 write(lines, file)
+            part.replace(whole)
         except OSError as error:
             raise Refused(f"{args.output} cannot be written: {error.strerror}.") from error
+        finally:
+            part.unlink(missing_ok=True)
     return 0
 
 
@@ -134,12 +139,11 @@ def write(pieces: Iterator[bytes], out: BinaryIO) -> None:
 
 
 def compressed(args: argparse.Namespace) -> int:
-    with reached(args, load(args)) as address:
-        kept = Server(own(args, address))
+    with opened(args, changing=True) as kept:
         before = kept.session(args.id)["tip_session_id"]
         after = kept.compress(args.id)["id"]
     if after == before:
-        print("There is nothing to compress yet.")
+        print("There is nothing to compress now.")
     else:
         print(f"The conversation goes on as {one_line(after)}; every id it had leads there.")
     return 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from everthread.context import shorten
-from everthread.context.epoch import Sealed
+from everthread.context.epoch import Sealed, shares
 from everthread.context.tokens import weigh, weigh_options
 from everthread.core.messages import Message, say
 from everthread.core.ports import Past, TokenCounter
@@ -27,9 +29,13 @@ class Frame(msgspec.Struct, frozen=True):
     preface: tuple[Message, ...]  # instructions and log
     input: tuple[Message, ...]
     given: int  # what the client's instructions and tools weigh
-    prefix: int  # with the log
+    log: int
     message: int
     budget: int
+
+    @property
+    def prefix(self) -> int:
+        return self.given + self.log
 
     @property
     def room(self) -> int:
@@ -38,14 +44,15 @@ class Frame(msgspec.Struct, frozen=True):
 
 def frame(
     instructions: tuple[Message, ...],
-    log: Sealed,
     input: tuple[Message, ...],  # noqa: A002
     options: Options,
     *,
+    log: Callable[[int], Sealed],
     budget: int,
     counter: TokenCounter,
 ) -> Frame:
-    """The fixed part of a prompt; ContextTooLong when it is over the budget even without the log."""
+    """The fixed part of a prompt, with as much of the log as its share and the message allow; ContextTooLong when it
+    is over the budget even without."""
     given = weigh(instructions, counter) + weigh_options(options, counter)
     message = weigh(input, counter)
     if given + message > budget:
@@ -54,10 +61,11 @@ def frame(
             f" instructions and tools); the budget is {budget}. Shorten it, or raise EVERTHREAD_CONTEXT_BUDGET.",
             param="messages",
         )
-    logged = log.tokens + counter.per_message if log.text else 0
-    if not logged or given + logged + message > budget:
-        return Frame(instructions, input, given, given, message, budget)
-    return Frame(preface(instructions, log.text), input, given, given + logged, message, budget)
+    sealed = log(min(shares(budget - given).log, budget - given - message - counter.per_message))
+    if not sealed.text:
+        return Frame(instructions, input, given, 0, message, budget)
+    weight = sealed.tokens + counter.per_message
+    return Frame(preface(instructions, sealed.text), input, given, weight, message, budget)
 
 
 def preface(instructions: tuple[Message, ...], log: str) -> tuple[Message, ...]:
@@ -68,15 +76,15 @@ def preface(instructions: tuple[Message, ...], log: str) -> tuple[Message, ...]:
     return (say(role, "\n\n".join([*(instruction.text for instruction in instructions), log])),)
 
 
-def assemble(frame: Frame, past: tuple[Past, ...], counter: TokenCounter) -> Assembled:
+def assemble(frame: Frame, past: tuple[Past, ...], counter: TokenCounter, *, distilled: int = 0) -> Assembled:
     """The prompt: the newest of the past that fits, a tool's call and its result together."""
     limits = shorten.limits(frame.budget)
     going_on = begins_with_result(frame.input)
     newest: tuple[Message, ...] = ()
     weight = 0
-    if going_on and (units := joined(past)):
-        newest, weight = unfinished(frame, units.pop(), limits, counter)
-        past = tuple(step for unit in units for step in unit)
+    if going_on and (last_units := units(past)):
+        newest, weight = unfinished(frame, last_units.pop(), limits, counter)
+        past = tuple(step for unit in last_units for step in unit)
     if going_on and not newest:
         raise ContextTooLong(
             f"The tool call that this answers does not fit beside its result; the budget is {frame.budget} tokens.",
@@ -91,6 +99,8 @@ def assemble(frame: Frame, past: tuple[Past, ...], counter: TokenCounter) -> Ass
             budget=frame.budget,
             prefix=frame.prefix,
             window=weight + more,
+            log=frame.log,
+            distilled=distilled,
         ),
         message=frame.message,
     )
@@ -125,7 +135,7 @@ def fitting(past: tuple[Past, ...], room: int, counter: TokenCounter) -> tuple[t
         return past, weight
     kept: list[tuple[Past, ...]] = []
     weight = 0
-    for unit in reversed(joined(past)):
+    for unit in reversed(units(past)):
         more = sum(step.tokens for step in unit) + (counter.per_message + NO_RESULT) * unanswered(unit, set())
         if weight + more > room:
             break
@@ -134,17 +144,17 @@ def fitting(past: tuple[Past, ...], room: int, counter: TokenCounter) -> tuple[t
     return tuple(step for unit in reversed(kept) for step in unit), weight
 
 
-def joined(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
+def units(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
     """The past in units that may not be separated: a step that begins with a tool's result joins the one before.
 
     Results whose call is no longer there are left out."""
-    units: list[tuple[Past, ...]] = []
+    found: list[tuple[Past, ...]] = []
     for step in past:
         if not begins_with_result(step.messages):
-            units.append((step,))
-        elif units:
-            units[-1] = (*units[-1], step)
-    return units
+            found.append((step,))
+        elif found:
+            found[-1] = (*found[-1], step)
+    return found
 
 
 def unanswered(unit: tuple[Past, ...], answered_next: set[str | None]) -> int:
@@ -175,7 +185,7 @@ def closed(messages: tuple[Message, ...]) -> tuple[Message, ...]:
             waiting = []
         whole.append(message)
         waiting.extend(message.calls)
-    return tuple(whole)
+    return (*whole, *(no_result(call) for call in waiting))
 
 
 def no_result(call: str) -> Message:

@@ -25,9 +25,21 @@ def shares(room: int) -> Shares:
     return Shares(log=room // 4, block=room // 16, tail=min(MOST_TAIL, room // 4), window=room // 2, message=room // 16)
 
 
-def mark(part: Shares, room: int, message: int) -> int:
-    """How far a window may grow, when this turn left `room` tokens for it beside a message of this weight."""
-    return max(0, min(part.window, room + message - part.tail - max(message, part.message)))
+class Room(msgspec.Struct, frozen=True):
+    """What a session's window may hold."""
+
+    mark: int  # beyond it the session rotates
+    keep: int  # what a rotation leaves
+    most: int  # the newest turn stays up to this weight, whatever was to be left
+
+
+def room(budget: int, *, given: int, log: int, message: int = 0) -> Room:
+    """Room for a window beside the client's instructions and tools, the log and a message (0: one like any other)."""
+    part = shares(budget - given)
+    free = budget - given - log
+    mark = max(0, min(part.window, free - part.tail - part.message))
+    most = max(0, free - part.block - max(message, part.message))
+    return Room(mark, min(mark // 2, most), most)
 
 
 def turns(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
@@ -44,13 +56,13 @@ def turns(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
     return [tuple(unit) for unit in units]
 
 
-def split(past: tuple[Past, ...], keep: int) -> tuple[tuple[Past, ...], tuple[Past, ...]]:
-    """The older turns, and the newest ones that weigh at most `keep` tokens."""
+def split(past: tuple[Past, ...], to: Room) -> tuple[tuple[Past, ...], tuple[Past, ...]]:
+    """The older turns, and the newest ones that are kept: the very newest also when it is heavy, if it fits at all."""
     kept = 0
     weight = 0
     for unit in reversed(turns(past)):
         weight += sum(step.tokens for step in unit)
-        if weight > keep:
+        if weight > (to.keep if kept else max(to.keep, to.most)):
             break
         kept += len(unit)
     return past[: len(past) - kept], past[len(past) - kept :]
@@ -68,7 +80,13 @@ class Sealed(msgspec.Struct, frozen=True):
     tokens: int = 0
 
 
-def sealed(stored: str, counter: TokenCounter) -> Sealed:
-    """A stored log, rendered and weighed."""
-    text = log.render(log.decode(stored))
-    return Sealed(text, counter.count(text))
+def sealed(stored: str, counter: TokenCounter, most: int) -> Sealed:
+    """The newest blocks of a stored log that fit, rendered and weighed."""
+    blocks = log.decode(stored)
+    while blocks:
+        text = log.render(blocks)
+        tokens = counter.count(text)
+        if tokens <= most:
+            return Sealed(text, tokens)
+        blocks = blocks[1:]
+    return Sealed()

@@ -9,7 +9,7 @@ import msgspec
 
 from everthread.context.shorten import Limits, shortened
 from everthread.context.tokens import weigh
-from everthread.core.messages import Message, joined
+from everthread.core.messages import Message, with_continuations
 from everthread.core.ports import TokenCounter
 from everthread.core.sentences import own_words
 from everthread.core.session import Exchange, Place
@@ -104,9 +104,14 @@ def after_last_answer(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def refuse_unknown_calls(messages: tuple[Message, ...], calls: tuple[str, ...]) -> None:
+    """Results come first, each for a call that was just made, and each once."""
+    waiting = list(calls)
     for message in messages:
-        calls = message.calls or calls
-        if message.answers is not None and message.answers not in calls:
+        if message.answers is None:
+            waiting = list(message.calls)
+        elif message.answers in waiting:
+            waiting.remove(message.answers)
+        else:
             raise Malformed(f"There is no open tool call {message.answers!r} in this conversation.", param="messages")
 
 
@@ -123,7 +128,7 @@ def rolled(before: bytes, messages: tuple[Message, ...]) -> bytes:
     model's thoughts and a UI's template around a question make no difference."""
     digest = hashlib.sha256(before)
     answered = False
-    for message in joined(messages):
+    for message in with_continuations(messages):
         if answered:  # each answer ends a link of the chain, also where several came in at once
             digest = hashlib.sha256(digest.digest()[:16])
         answered = message.role == "assistant"

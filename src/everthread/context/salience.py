@@ -177,8 +177,11 @@ def postponed(request: str) -> bool:
 
 
 def deferred(answer: str) -> bool:
-    """Does an answer leave the question open, or ask back?"""
-    return DEFERRED.search(answer[:2000]) is not None or answer.rstrip().endswith(("?", "？"))
+    """Does an answer leave the question open, or do nothing but ask back?"""
+    asks_back = (
+        len(answer) < 200 and answer.rstrip().endswith(("?", "？")) and len(re.findall(r"[.!?。！？]", answer)) == 1
+    )
+    return DEFERRED.search(answer[:2000]) is not None or asks_back
 
 
 def dismissed(text: str) -> bool:

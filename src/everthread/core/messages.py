@@ -39,7 +39,7 @@ def array(messages: tuple[Message, ...]) -> bytes:
     return b"[" + b",".join(message.raw for message in messages) + b"]"
 
 
-def joined(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def with_continuations(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages with an answer that went on after a pause as one."""
     if not any(one.role == two.role == "assistant" for one, two in pairwise(messages)):
         return messages

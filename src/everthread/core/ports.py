@@ -11,7 +11,7 @@ import msgspec
 
 from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.key import ApiKey
-from everthread.core.messages import Message, joined
+from everthread.core.messages import Message, with_continuations
 from everthread.core.session import Exchange, Place, Session
 from everthread.core.turn import ModelEvents, OnBusy, Prompt, Replay, Step
 
@@ -79,7 +79,7 @@ class Past(msgspec.Struct, frozen=True):
 def past_of(
     messages: tuple[Message, ...], tokens: int, turn: StepId | None = None, seq: int = 0, at: datetime | None = None
 ) -> Past:
-    messages = joined(messages)
+    messages = with_continuations(messages)
     return Past(
         messages,
         tokens,

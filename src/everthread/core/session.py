@@ -54,13 +54,18 @@ class Session(msgspec.Struct, frozen=True):
     messages: int = 0  # how many were said on this path, imported ones too
     fork: LineageId | None = None  # the path this one left; None for a thread's first
     fork_seq: int = 0  # the last step shared with it
-    distilled: int = 0  # tokens that writing its log took
+    distilled: int = 0  # tokens that writing its log took, until a reply has told so
     ended: bool = False  # said to be over; one more turn opens it again
 
     def advanced(self, rolling: bytes, messages: int) -> Session:
         """The same session after one more step."""
         return msgspec.structs.replace(
-            self, last_seq=self.last_seq + 1, rolling=rolling, messages=self.messages + messages, ended=False
+            self,
+            last_seq=self.last_seq + 1,
+            rolling=rolling,
+            messages=self.messages + messages,
+            distilled=0,
+            ended=False,
         )
 
     def rotated(self, child: SessionId, *, from_seq: int, distilled: int = 0) -> Session:

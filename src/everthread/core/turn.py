@@ -170,9 +170,15 @@ class Context(msgspec.Struct, frozen=True, gc=False):
 
     prompt_tokens: int
     budget: int
-    prefix: int
+    prefix: int  # instructions, tools and log
     window: int
     tail: int = 0
+    log: int = 0  # of the prefix
+    distilled: int = 0  # what writing the log took, told once
+
+    @property
+    def message(self) -> int:
+        return self.prompt_tokens - self.prefix - self.window - self.tail
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

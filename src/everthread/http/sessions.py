@@ -6,7 +6,17 @@ import re
 
 import msgspec
 
-from everthread.core.ids import CURRENT, LineageId, ScopeId, SessionId, SessionKey, StepId, ThreadId, printable
+from everthread.core.ids import (
+    CURRENT,
+    LineageId,
+    ScopeId,
+    SessionId,
+    SessionKey,
+    StepId,
+    ThreadId,
+    is_ephemeral,
+    printable,
+)
 from everthread.core.session import Session, begin
 from everthread.core.transcript import Card, Order
 from everthread.core.turn import Envelope
@@ -209,7 +219,10 @@ async def shown(call: Call, session_id: SessionId) -> Card:
 
 
 def chosen_id(call: Call, given: str | None) -> SessionId:
+    given = given.strip(" ") if given else None  # as a header's value is read
     name = SessionId(printable(given, what="id") if given else f"ses_{call.site.ids.new()}")
+    if is_ephemeral(name):
+        raise Malformed("Ids that begin with temporary: or local: name chats that are not kept.", param="id")
     if name == CURRENT:
         raise Malformed(f"{CURRENT} is no session's id: it stands for a session key's current one.", param="id")
     return name

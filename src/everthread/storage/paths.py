@@ -14,6 +14,7 @@ from everthread.errors import SessionMoved
 from everthread.storage.rows import moment
 from everthread.wire.chat import stored_messages
 
+SEEN_AT_LEAST = 4  # steps before a place: an epoch that began just there would show nothing of them
 ASKED_AT_ONCE = 200  # hashes looked up in one query
 
 
@@ -108,8 +109,8 @@ def after(db: sqlite3.Connection, tenant: Tenant, lineage: str, seq: int) -> Pla
         return before_first(lineage, tip, end, last=last_seq == 0)
     session, from_seq = db.execute(
         "SELECT session, from_seq FROM session WHERE tenant = ? AND lineage = ? AND from_seq <= ?"
-        " ORDER BY from_seq DESC LIMIT 1",
-        (tenant, lineage, seq + 1),
+        " ORDER BY from_seq <= ? DESC, CASE WHEN from_seq <= ? THEN -from_seq ELSE from_seq END LIMIT 1",
+        (tenant, lineage, seq + 1, seq + 1 - SEEN_AT_LEAST, seq + 1 - SEEN_AT_LEAST),
     ).fetchone() or (tip, None)
     if from_seq is None:  # a step from before its first epoch was inherited from a thread that is gone
         end = next(imported(db, tenant, prior), None)
@@ -162,12 +163,60 @@ def matching(
             lineage, seq = own or max(found, key=lambda row: row[3])[1:3]
             return start + number, after(db, tenant, lineage, seq)
     known = {digest: number for number, digest in enumerate(hashes)}
+    shared = max(
+        (
+            (-known[rolling], seq, lineage)
+            for thread, pieces in foreign(db, tenant, session).items()
+            for rolling, lineage, seq in hashed(db, tenant, thread, hashes)
+            if on_path(pieces, lineage, seq)
+        ),
+        default=None,
+    )
+    if shared is not None:
+        number, seq, lineage = shared
+        return -number, not_last(after(db, tenant, lineage, seq))
     for exchange in imported(db, tenant, session.prior):
         if exchange.rolling in known:
             lone = session.last_seq == 0 and exchange.address == session.prior
             found_at = before_first(session.lineage, session.id, exchange, last=lone)
             return known[exchange.rolling], found_at
     return None
+
+
+def hashed(
+    db: sqlite3.Connection, tenant: Tenant, thread: str, hashes: Sequence[bytes]
+) -> Iterator[tuple[bytes, str, int]]:
+    for start in range(0, len(hashes), ASKED_AT_ONCE):
+        some = hashes[start : start + ASKED_AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        yield from db.execute(
+            f"SELECT rolling, lineage, seq FROM step WHERE tenant = ? AND thread = ? AND rolling IN ({marks})",  # noqa: S608
+            (tenant, thread, *some),
+        )
+
+
+Piece = tuple[str, int, int]  # a lineage, the first and the last of its steps on a path
+
+
+def foreign(db: sqlite3.Connection, tenant: Tenant, session: Session) -> dict[str, list[Piece]]:
+    """The pieces of a fork's path that belong to other threads."""
+    found: dict[str, list[Piece]] = {}
+    for piece in segments(db, tenant, session):
+        (thread,) = db.execute(
+            "SELECT thread FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, piece[0])
+        ).fetchone() or (session.thread,)
+        if thread != session.thread:
+            found.setdefault(thread, []).append(piece)
+    return found
+
+
+def on_path(pieces: Sequence[Piece], lineage: str, seq: int) -> bool:
+    return any(lineage == owner and first <= seq <= last for owner, first, last in pieces)
+
+
+def not_last(place: Place) -> Place:
+    """Another thread's place is never gone on with: what follows there is not ours."""
+    return msgspec.structs.replace(place, last=False)
 
 
 def own_path(
@@ -188,11 +237,16 @@ def own_path(
 
 def following(db: sqlite3.Connection, tenant: Tenant, session: Session, message_id: str) -> Place | None:
     """The place after the newest step that a client's own id led to, and after what others said since."""
-    row = db.execute(
-        "SELECT lineage, seq FROM step WHERE tenant = ? AND thread = ? AND message_id = ? ORDER BY no DESC LIMIT 1",
-        (tenant, session.thread, message_id),
-    ).fetchone()
-    return after(db, tenant, row[0], past_others(db, tenant, *row)) if row else None
+    query = "SELECT lineage, seq FROM step WHERE tenant = ? AND thread = ? AND message_id = ? ORDER BY no DESC"
+    row = db.execute(f"{query} LIMIT 1", (tenant, session.thread, message_id)).fetchone()
+    if row is not None:
+        return after(db, tenant, row[0], past_others(db, tenant, *row))
+    for thread, pieces in foreign(db, tenant, session).items():
+        for lineage, seq in db.execute(query, (tenant, thread, message_id)):
+            if on_path(pieces, lineage, seq):
+                last = max(last for owner, _, last in pieces if owner == lineage)
+                return not_last(after(db, tenant, lineage, min(past_others(db, tenant, lineage, seq), last)))
+    return None
 
 
 def past_others(db: sqlite3.Connection, tenant: Tenant, lineage: str, seq: int) -> int:
@@ -208,15 +262,13 @@ def past_others(db: sqlite3.Connection, tenant: Tenant, lineage: str, seq: int) 
 
 
 def opening(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Place | None:
-    """The place before the thread's first step that said it has no message before it."""
-    row = db.execute(
-        "SELECT lineage, seq FROM step WHERE tenant = ? AND thread = ? AND parent_message_id = ''"
-        " ORDER BY seq, no LIMIT 1",
-        (tenant, session.thread),
-    ).fetchone()
-    if row is None:
-        return None
-    return msgspec.structs.replace(after(db, tenant, row[0], row[1] - 1), last=False)  # that step follows it
+    """The place before the first step that said it has no message before it; that step follows it."""
+    query = "SELECT lineage, seq FROM step WHERE tenant = ? AND thread = ? AND parent_message_id = ''"
+    for thread in (*foreign(db, tenant, session), session.thread):
+        row = db.execute(f"{query} ORDER BY seq, no LIMIT 1", (tenant, thread)).fetchone()
+        if row is not None:
+            return not_last(after(db, tenant, row[0], row[1] - 1))
+    return None
 
 
 def before(db: sqlite3.Connection, tenant: Tenant, place: Place) -> Place:

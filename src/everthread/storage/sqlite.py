@@ -50,7 +50,8 @@ DELETED_AT_ONCE = 20  # steps, while someone waits for the deletion: others wait
 SESSION_COLUMNS = """
     tip.session, thread.root, tip.parent, thread.thread, lineage.lineage, scope.scope, scope.session_key,
     tip.from_seq, lineage.last_seq, lineage.prior, lineage.rolling, thread.named, lineage.messages,
-    lineage.fork_lineage, lineage.fork_seq, tip.distilled, tip.end_reason
+    lineage.fork_lineage, lineage.fork_seq,
+    CASE WHEN lineage.messages > tip.began THEN 0 ELSE tip.distilled END, tip.end_reason
 """
 FIND = f"""
     SELECT {SESSION_COLUMNS} FROM session

@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import pairwise
 from typing import Literal
 
-from everthread.core.ids import CURRENT, LineageId, ScopeId, SessionId, StepId, ThreadId
+import msgspec
+
+from everthread.core.ids import CURRENT, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
+from everthread.core.messages import Message
 from everthread.core.ports import Clock, Ids, Store
 from everthread.core.session import Session, begin
 from everthread.core.transcript import Archive
@@ -30,6 +34,9 @@ from everthread.turns.permit import permit
 from everthread.turns.rotate import Rotations
 
 Command = Literal["/new", "/reset", "/compress"]
+NEW_SESSION = "This is a new session: "
+COMPRESSED = "Compressed. The session goes on as "
+NOTHING_TO_COMPRESS = "There is nothing to compress now."
 
 
 class Commands:
@@ -43,30 +50,36 @@ class Commands:
     async def run(self, turn: Turn, told: Command) -> Events:
         """The server itself answers, and nothing is added to a transcript."""
         envelope = turn.envelope
-        known = await self._store.find(envelope.tenant, envelope.session_id) if envelope.session_id else None
+        if envelope.session_id == CURRENT:
+            known = await self.known(envelope.tenant, required(envelope))
+        else:
+            known = await self._store.find(envelope.tenant, envelope.session_id) if envelope.session_id else None
         permit(envelope, known)
         if told == "/compress":
             session, answer = await self._compressed(envelope, known)
         else:
             session = await self._begun(envelope, known)
-            answer = f"This is a new session: {session.id}"
+            answer = f"{NEW_SESSION}{session.id}"
         yield list(answered(turn, session, answer, StepId(self._ids.new()), self._clock.now()))
 
-    async def current(self, envelope: Envelope) -> Session:
-        """What @current means; of several who want a first one at once, the first makes it."""
-        tenant, key = envelope.tenant, envelope.session_key
-        if key is None:
-            raise Malformed(
-                "@current is the current session of a session key: send X-Hermes-Session-Key with it.",
-                param="X-Hermes-Session-Id",
-            )
-        if known := await self._archive.current(tenant, key):
+    async def known(self, tenant: Tenant, key: SessionKey) -> Session | None:
+        """What @current means, if it means anything yet."""
+        return await self._archive.current(tenant, key)
+
+    async def current(self, envelope: Envelope) -> Session | None:
+        """What @current means; of several who want a first one at once, the first makes it.
+
+        For a request that leaves no trace none is made."""
+        tenant, key = envelope.tenant, required(envelope)
+        known = await self.known(tenant, key)
+        if known is not None or envelope.auxiliary:
             return known
-        async with self._store.claim(tenant, SessionId(f"{CURRENT} {key}"), by=StepId(self._ids.new())):
-            if known := await self._archive.current(tenant, key):
-                return known
+        line = SessionId(f"\0{key}")  # no session has such a name
+        async with self._store.claim(tenant, line, by=StepId(self._ids.new())):
             empty = new_session(Envelope(tenant=tenant, session_key=key), None, self._ids)
-            return await self._archive.begin(tenant, empty, now=self._clock.now(), current=True)
+            return await self.known(tenant, key) or await self._archive.begin(
+                tenant, empty, now=self._clock.now(), current=True
+            )
 
     async def _begun(self, envelope: Envelope, known: Session | None) -> Session:
         empty = new_session(envelope, known, self._ids)
@@ -76,19 +89,22 @@ class Commands:
 
     async def _compressed(self, envelope: Envelope, known: Session | None) -> tuple[Session, str]:
         if known is None:
-            raise NotFound("There is no session to compress: send X-Hermes-Session-Id.")
+            raise NotFound("There is no such session to compress.")
         session = await self._rotations.now(envelope.tenant, known.id)
         if session.id == known.id:
-            return session, "There is nothing to compress yet."
-        return session, f"Compressed. The session goes on as {session.id}"
+            return session, NOTHING_TO_COMPRESS
+        return session, f"{COMPRESSED}{session.id}"
 
 
 def command(turn: Turn) -> Command | None:
     """The command that the last message is, if it is nothing but one."""
-    last = turn.messages[-1]
-    if last.role != "user" or len(last.text) > 16:
+    return told(turn.messages[-1])
+
+
+def told(message: Message) -> Command | None:
+    if message.role != "user" or len(message.text) > 16 or message.images or message.bulk:
         return None
-    match last.text.strip().lower():
+    match message.text.strip().lower():
         case "/new":
             return "/new"
         case "/reset":
@@ -99,21 +115,45 @@ def command(turn: Turn) -> Command | None:
             return None
 
 
+def without_commands(turn: Turn) -> Turn:
+    """The turn without the commands in its history: nobody but the server has answered them."""
+    ours = (NEW_SESSION, COMPRESSED, NOTHING_TO_COMPRESS)
+    messages = turn.messages
+    gone = {
+        place
+        for number, (asked, answer) in enumerate(pairwise(messages))
+        if answer.role == "assistant" and answer.text.startswith(ours) and told(asked)
+        for place in (number, number + 1)
+    }
+    if not gone:
+        return turn
+    left = tuple(message for number, message in enumerate(messages) if number not in gone)
+    return msgspec.structs.replace(turn, messages=left)
+
+
+def required(envelope: Envelope) -> SessionKey:
+    if envelope.session_key is None:
+        raise Malformed(
+            "@current is the current session of a session key: send X-Hermes-Session-Key with it.",
+            param="X-Hermes-Session-Id",
+        )
+    return envelope.session_key
+
+
 def new_session(envelope: Envelope, known: Session | None, ids: Ids) -> Session:
     """An empty session under the same key. Told twice under one message id or Idempotency-Key, it is the same one."""
     once = envelope.message_id or (envelope.replay.key if envelope.replay else None)
-    if once is None:
+    if once is None or envelope.session_id is None:
         name = ids.new()
     else:
-        told = "\0".join((envelope.tenant, envelope.session_key or envelope.session_id or "", once))
-        name = hashlib.sha256(told.encode()).hexdigest()[:27]
-    key = envelope.session_key or (known.session_key if known else None)
+        where = (envelope.tenant, envelope.session_key or "", envelope.session_id, once)
+        name = hashlib.sha256("\0".join(where).encode()).hexdigest()[:27]
     return begin(
         SessionId(f"ses_{name}"),
         thread=ThreadId(ids.new()),
         lineage=LineageId(ids.new()),
         scope=ScopeId(ids.new()),
-        session_key=key,
+        session_key=envelope.session_key or (known.session_key if known else None),
         named=True,
     )
 

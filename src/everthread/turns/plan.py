@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 
 import msgspec
 
 from everthread.context import epoch, reconcile, shorten
 from everthread.context.assemble import Assembled, Frame, assemble, frame
-from everthread.context.epoch import Sealed, sealed
+from everthread.context.epoch import Room, Sealed, sealed
 from everthread.core.ids import LineageId, ScopeId, SessionId, ThreadId
 from everthread.core.messages import Message
 from everthread.core.ports import Clock, Epoch, Ids, Past, Store, TokenCounter, past_of
 from everthread.core.session import Exchange, Session, begin
 from everthread.core.turn import Turn
-from everthread.errors import Failure, SessionMoved
+from everthread.errors import SessionMoved
 from everthread.turns.place import Placed, Placing
 from everthread.turns.rotate import Rotations
 
+logger = logging.getLogger("everthread.rotation")
+
 LOGS_AT_HAND = 256  # rendered and weighed once for the many prompts that carry them
+MOST_AT_HAND = 10_000  # paths
 MOST_ROTATIONS = 2  # before one turn: a block that was on its way may not make enough room
 NOTHING = Epoch(None, ())
 
@@ -28,7 +32,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     session: Session
     input: tuple[Message, ...]
-    frame: Frame
+    given: int  # what its path's instructions and tools usually weigh
     assembled: Assembled
     past: tuple[Past, ...]
     begins: bool = False
@@ -47,7 +51,8 @@ class Planning:
         self._counter = counter
         self._budget = budget
         self._limits = shorten.limits(budget)
-        self._sealed = lru_cache(maxsize=LOGS_AT_HAND)(lambda stored: sealed(stored, counter))
+        self._sealed = lru_cache(maxsize=LOGS_AT_HAND)(lambda stored, most: sealed(stored, counter, most))
+        self._given: dict[LineageId, int] = {}
 
     async def plan(self, turn: Turn, session: Session | None, session_id: SessionId) -> Plan:
         """Everything that is decided before the model is asked."""
@@ -62,14 +67,24 @@ class Planning:
         held = await self._store.epoch(tenant, session, tokens=self._rotations.reads)
         reconcile.refuse_unknown_calls(new, held.past[-1].messages[-1].calls if held.past else ())
         fixed = self._frame(turn, held, new)
+        usual = self._usually_given(session.lineage, fixed.given)
         if not placed.branches and not turn.envelope.auxiliary and new[0].answers is None:
             for _ in range(MOST_ROTATIONS):
-                if sum(step.tokens for step in held.past) <= fixed.room:
+                if sum(step.tokens for step in held.past) <= fixed.room + fixed.given - usual:
                     break
-                session, held = await self._made_room(turn, session, held, fixed)
+                to = epoch.room(self._budget, given=usual, log=fixed.log, message=fixed.message)
+                session, held = await self._made_room(turn, session, held, to)
                 fixed = self._frame(turn, held, new)
-        assembled = assemble(fixed, held.past, self._counter)
-        return Plan(session, new, fixed, assembled, held.past, branches=placed.branches)
+        assembled = assemble(fixed, held.past, self._counter, distilled=session.distilled)
+        return Plan(session, new, usual, assembled, held.past, branches=placed.branches)
+
+    def _usually_given(self, lineage: LineageId, given: int) -> int:
+        """What a path's instructions and tools weigh, a single heavy request aside: that one sees less, once."""
+        before = self._given.get(lineage, given)
+        if len(self._given) >= MOST_AT_HAND:
+            self._given.clear()
+        self._given[lineage] = given
+        return min(before, given)
 
     def _first(self, turn: Turn, session_id: SessionId) -> Plan:
         """The plan of a thread's first turn; a history in the body is brought along."""
@@ -87,21 +102,24 @@ class Planning:
         past = tuple(past_of(exchange.messages, exchange.tokens) for exchange in imported)
         fixed = self._frame(turn, NOTHING, reconciled.input)
         assembled = assemble(fixed, past, self._counter)
-        return Plan(session, reconciled.input, fixed, assembled, past, begins=True, imported=imported)
+        return Plan(session, reconciled.input, fixed.given, assembled, past, begins=True, imported=imported)
 
     def _frame(self, turn: Turn, held: Epoch, new: tuple[Message, ...]) -> Frame:
-        log = self._sealed(held.log) if held.log else Sealed()
-        return frame(turn.instructions, log, new, turn.options, budget=self._budget, counter=self._counter)
+        stored = held.log
 
-    async def _made_room(self, turn: Turn, session: Session, held: Epoch, fixed: Frame) -> tuple[Session, Epoch]:
+        def log(most: int) -> Sealed:
+            return self._sealed(stored, most) if stored else Sealed()
+
+        return frame(turn.instructions, new, turn.options, log=log, budget=self._budget, counter=self._counter)
+
+    async def _made_room(self, turn: Turn, session: Session, held: Epoch, to: Room) -> tuple[Session, Epoch]:
         """The session after a rotation that could not wait; if it fails, the newest that fits is sent."""
         tenant = turn.envelope.tenant
-        shares = epoch.shares(fixed.budget - fixed.given)
-        keep = min(epoch.mark(shares, fixed.room, fixed.message) // 2, fixed.room - shares.block)
         try:
-            child = await self._rotations.held(tenant, session, shares, max(keep, 0))
+            child = await self._rotations.claimed(tenant, session, to)
             return child, await self._store.epoch(tenant, child, tokens=self._rotations.reads)
         except SessionMoved:
             raise
-        except Failure:
+        except Exception:  # whatever it is, it fails no turn
+            logger.exception("session %s was not rotated before its turn", session.id)
             return session, held

@@ -13,7 +13,7 @@ from contextlib import aclosing
 import msgspec
 
 from everthread.context import distil, epoch, log
-from everthread.context.epoch import Shares
+from everthread.context.epoch import Room
 from everthread.context.log import Block, Said
 from everthread.core.ids import LineageId, SessionId, StepId, Tenant, child_id
 from everthread.core.ports import Clock, Ids, Model, Past, Store, TokenCounter
@@ -30,6 +30,7 @@ SLOWEST_MODEL = 120.0  # seconds that a model may take to write a block
 class Sealing(msgspec.Struct, frozen=True):
     """A block that is ready to be put into a log, and where the window begins after it."""
 
+    session: SessionId  # whose window it is taken from
     block: Block
     from_seq: int
     distilled: int = 0  # tokens that writing it took
@@ -54,25 +55,26 @@ class Rotations:
         self._counter = counter
         self._budget = budget
         self._distil = distil
+        self._shares = epoch.shares(budget)
         self._running: dict[LineageId, asyncio.Task[None]] = {}
-        self._extracting: dict[SessionId, asyncio.Task[Sealing | None]] = {}
+        self._extracting: dict[LineageId, asyncio.Task[Sealing | None]] = {}
 
     @property
     def reads(self) -> int:
         """How many tokens of a session's steps are read for its prompt: more than can ever be in one."""
         return MOST_READ * self._budget
 
-    def later(self, tenant: Tenant, session: Session, shares: Shares, keep: int) -> None:
+    def later(self, tenant: Tenant, session: Session, to: Room) -> None:
         """Rotates after the reply, one rotation of a lineage at a time."""
         if session.lineage in self._running:
             return
-        task = asyncio.create_task(self._after(tenant, session, shares, keep))
+        task = asyncio.create_task(self._after(tenant, session, to))
         self._running[session.lineage] = task
         task.add_done_callback(lambda _: self._running.pop(session.lineage, None))
 
-    async def _after(self, tenant: Tenant, session: Session, shares: Shares, keep: int) -> None:
+    async def _after(self, tenant: Tenant, session: Session, to: Room) -> None:
         try:
-            await self._rotate(tenant, session, shares, keep)
+            await self._rotate(tenant, session, to)
         except SessionMoved:
             logger.info("session %s was rotated by someone else meanwhile", session.id)
         except Failure as failure:
@@ -80,59 +82,61 @@ class Rotations:
         except Exception:  # whatever it is, turns go on without it
             logger.exception("session %s was not rotated", session.id)
 
-    async def _rotate(self, tenant: Tenant, session: Session, shares: Shares, keep: int) -> None:
+    async def _rotate(self, tenant: Tenant, session: Session, to: Room) -> None:
         held = await self._store.epoch(tenant, session, tokens=self.reads)
-        self._extracting[session.id] = asyncio.create_task(self._sealing(session, held.past, shares, keep))
+        task = asyncio.create_task(self._sealing(session, held.past, to))
+        self._extracting[session.lineage] = task
         try:
-            sealing = await self._extracting[session.id]
+            sealing = await task
         finally:
-            del self._extracting[session.id]
+            del self._extracting[session.lineage]
         if sealing is None:
             return
         if self._distil:
-            sealing = await self._retold(sealing, held.past, shares)
+            sealing = await self._retold(sealing, held.past)
         async with self._store.claim(tenant, session.id, by=StepId(self._ids.new())):
             tip = await self._store.tip(tenant, session.lineage)
             if tip.id == session.id:  # else the loser's block is discarded
                 newest = await self._store.epoch(tenant, tip, tokens=self.reads)
                 if not epoch.open_call(newest.past):
-                    await self._seal(tenant, tip, held.log, sealing, shares)
+                    await self._seal(tenant, tip, held.log, sealing)
 
     async def now(self, tenant: Tenant, session_id: SessionId) -> Session:
         """Rotates at once; the session itself when there is nothing that could go to the log."""
         async with self._store.claim(tenant, session_id, by=StepId(self._ids.new())) as claim:
             if claim.session is None:
                 raise NotFound("There is no such session.")
-            return await self.held(tenant, claim.session, epoch.shares(self._budget))
+            return await self.claimed(tenant, claim.session)
 
-    async def held(self, tenant: Tenant, session: Session, shares: Shares, keep: int | None = None) -> Session:
+    async def claimed(self, tenant: Tenant, session: Session, to: Room | None = None) -> Session:
         """Rotates a session that is ours, without asking a model; itself when that is not possible.
 
         A block that is being extracted for it already is used: it was to become this one's, only later."""
         kept = await self._store.epoch(tenant, session, tokens=self.reads)
         if epoch.open_call(kept.past):
             return session
-        if keep is None:
-            keep = sum(step.tokens for step in kept.past) // 2
-        if session.id in self._extracting:
-            sealing = await asyncio.shield(self._extracting[session.id])
-        else:
-            sealing = await self._sealing(session, kept.past, shares, keep)
-        return await self._seal(tenant, session, kept.log, sealing, shares) if sealing else session
+        if to is None:
+            weight = sum(step.tokens for step in kept.past)
+            to = Room(weight, weight // 2, self._budget)
+        under_way = self._extracting.get(session.lineage)
+        sealing = await (asyncio.shield(under_way) if under_way else self._sealing(session, kept.past, to))
+        if sealing is None or sealing.session != session.id:
+            return session
+        return await self._seal(tenant, session, kept.log, sealing)
 
-    async def _sealing(self, session: Session, past: tuple[Past, ...], shares: Shares, keep: int) -> Sealing | None:
+    async def _sealing(self, session: Session, past: tuple[Past, ...], to: Room) -> Sealing | None:
         """The older turns as a block; None when there are none."""
-        older, kept = epoch.split(past, keep)
+        older, kept = epoch.split(past, to)
         if not older:
             return None
         said = told(older, self._clock)
-        block = await asyncio.to_thread(log.extract, said, room=shares.block, counter=self._counter)
-        return Sealing(block, kept[0].seq if kept else session.last_seq + 1)
+        block = await asyncio.to_thread(log.extract, said, room=self._shares.block, counter=self._counter)
+        return Sealing(session.id, block, kept[0].seq if kept else session.last_seq + 1)
 
-    async def _retold(self, sealing: Sealing, past: tuple[Past, ...], shares: Shares) -> Sealing:
+    async def _retold(self, sealing: Sealing, past: tuple[Past, ...]) -> Sealing:
         """The block in a model's words, if it writes one that holds all that the extracted one does."""
         said = told(tuple(step for step in past if step.seq < sealing.from_seq), self._clock)
-        room = shares.block
+        room = self._shares.block
         prompt = Prompt(model="", messages=distil.brief(said, room=room, over=sealing.block), auxiliary=True)
         folding = Folding()
         try:
@@ -148,13 +152,11 @@ class Rotations:
         block = distil.written(folding.text, sealing.block, room=room, counter=self._counter)
         if block is None:
             logger.info("the model's log block lost something; the extracted one stands")
-        return Sealing(block or sealing.block, sealing.from_seq, spent)
+        return Sealing(sealing.session, block or sealing.block, sealing.from_seq, spent)
 
-    async def _seal(
-        self, tenant: Tenant, session: Session, stored: str | None, sealing: Sealing, shares: Shares
-    ) -> Session:
+    async def _seal(self, tenant: Tenant, session: Session, stored: str | None, sealing: Sealing) -> Session:
         blocks = (*(log.decode(stored) if stored else ()), sealing.block)
-        bounded = await asyncio.to_thread(log.consolidate, blocks, room=shares.log, counter=self._counter)
+        bounded = await asyncio.to_thread(log.consolidate, blocks, room=self._shares.log, counter=self._counter)
         now = self._clock.now()
         child = session.rotated(
             child_id(session.root, now, self._ids.new()), from_seq=sealing.from_seq, distilled=sealing.distilled
@@ -180,5 +182,4 @@ def told(past: tuple[Past, ...], clock: Clock) -> list[Said]:
         Said(step.seq, step.at or first, message.name or message.role, message.role, message.text)
         for step in past
         for message in step.messages
-        if message.text
     ]

@@ -89,12 +89,14 @@ class Turns:
 
     def run(self, turn: Turn) -> Events:
         """The turn's events: `Started` first, `Finished` last, and by then it is on disk."""
+        if self._takes_commands:
+            turn = command.without_commands(turn)
+            if not turn.envelope.auxiliary and (told := command.command(turn)):
+                return self._commands.run(turn, told)
         if turn.envelope.session_id == CURRENT:
             return self._current(turn)
         if turn.envelope.auxiliary or is_ephemeral(turn.envelope.session_id):
             return self._traceless(turn)
-        if self._takes_commands and (told := command.command(turn)):
-            return self._commands.run(turn, told)
         if turn.envelope.replay is None:
             return self._held(turn)
         return replay.once(
@@ -109,10 +111,12 @@ class Turns:
 
     async def busy(self, envelope: Envelope) -> bool:
         """Whether a turn of this session would have to wait for another one."""
-        if envelope.session_id is None or envelope.session_id == CURRENT:
-            return False
+        session_id = envelope.session_id
         try:
-            return await self._store.held(envelope.tenant, envelope.session_id)
+            if session_id == CURRENT and envelope.session_key is not None:
+                current = await self._commands.known(envelope.tenant, envelope.session_key)
+                session_id = current.id if current else None
+            return session_id is not None and await self._store.held(envelope.tenant, session_id)
         except StoreUnavailable:  # the turn itself will say so
             return False
 
@@ -135,7 +139,7 @@ class Turns:
             arrived = await self._store.find(envelope.tenant, session_id)
             async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
                 permit(envelope, claim.session)
-                known = await self._known(turn, claim.session, arrived.last_seq if arrived else 0)
+                known = await self._known(turn, claim.session, arrived)
                 if known is not None:
                     yield list(replay.replayed(known, asked=envelope.session_id))
                     return
@@ -181,12 +185,12 @@ class Turns:
     async def _current(self, turn: Turn) -> Events:
         """The turn in its key's current session."""
         session = await self._commands.current(turn.envelope)
-        named = msgspec.structs.replace(turn.envelope, session_id=session.root)
+        named = msgspec.structs.replace(turn.envelope, session_id=session.root if session else None)
         async with aclosing(self.run(msgspec.structs.replace(turn, envelope=named))) as events:
             async for some in events:
                 yield some
 
-    async def _known(self, turn: Turn, session: Session | None, seen: int) -> Recorded | None:
+    async def _known(self, turn: Turn, session: Session | None, arrived: Session | None) -> Recorded | None:
         """What this very request led to, if it came before: by the client's own message id, or as a retry."""
         envelope = turn.envelope
         if session is None:
@@ -199,6 +203,8 @@ class Turns:
                 return Recorded(session, said)
         if envelope.body is None:
             return None
+        same = arrived is not None and arrived.lineage == session.lineage
+        seen = arrived.last_seq if arrived and same else session.fork_seq  # of this path, when the request came
         overtaken = seen < session.last_seq and any(message.role == "assistant" for message in turn.messages)
         if not overtaken and not envelope.again:
             return None
@@ -264,10 +270,9 @@ class Turns:
         """Rotates off the reply's path when the next turn would find the window too full."""
         plan = asking.plan
         window = sum(past.tokens for past in plan.past) + step.tokens
-        shares = epoch.shares(self._budget - plan.frame.given)
-        mark = epoch.mark(shares, plan.frame.room, plan.frame.message)
-        if window > mark and not step.answer.calls:
-            self.rotations.later(asking.turn.envelope.tenant, session, shares, mark // 2)
+        to = epoch.room(self._budget, given=plan.given, log=plan.assembled.context.log)
+        if window > to.mark and not step.answer.calls:
+            self.rotations.later(asking.turn.envelope.tenant, session, to)
 
     def _fresh_id(self) -> SessionId:
         return SessionId(f"ses_{self._ids.new()}")

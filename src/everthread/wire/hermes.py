@@ -22,10 +22,12 @@ def encode(finished: Finished) -> dict[str, object]:
             "prefix": step.context.prefix,
             "window": step.context.window,
             "tail": step.context.tail,
+            "message": step.context.message,
+            "log": step.context.log,
             "cached": usage.cached,
         },
         "memory": [],
-        "usage": {"answer": usage.prompt + usage.completion, "distilling": session.distilled},
+        "usage": {"answer": usage.prompt + usage.completion, "distilling": step.context.distilled},
         "model": step.outcome.model,
         "degraded": finished.degraded,
     }
