@@ -20,6 +20,8 @@ from everthread.context.log import (
     extract,
     open_requests,
     render,
+    said_in,
+    without_repeats,
 )
 from everthread.context.tokens import O200k
 from everthread.core.sentences import own_words, squeezed
@@ -338,3 +340,12 @@ def test_the_work_is_bounded_whatever_is_said(text: str) -> None:
     block = extract(said(text), room=500, counter=counter)
     assert perf_counter() - began < 2
     assert block.tokens <= 500
+
+
+def test_what_an_earlier_block_says_in_the_same_words_is_not_said_again() -> None:
+    one = extract(said("The deadline is 30 June.", "We use PostgreSQL 15."), room=200, counter=counter)
+    two = extract(said("The deadline is 30 June.", "Alex joined on 4 May."), room=200, counter=counter)
+    left = without_repeats(two, (one,), counter)
+    assert [said_in(line) for line in left.lines] == [said_in(line) for line in two.lines if "Alex" in line]
+    assert left.tokens < two.tokens
+    assert without_repeats(one, (), counter) == one

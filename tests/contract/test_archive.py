@@ -626,3 +626,49 @@ async def test_a_deletion_that_was_interrupted_hides_everything_at_once(store: S
     assert await store.tidy(unnamed_before=NOW, replays_before=NOW, limit=10) == 1
     assert await said(store, again) == turns("s", 1, 1)
     assert await store.check(repair=False) == ()
+
+
+# --- places of a fork ---
+
+
+async def test_a_fork_opens_where_its_own_path_does(store: SqliteStore) -> None:
+    origin = await talk(store, "origin", 2)
+    forked = await more(store, await fork(store, origin, "fork"), 1)
+    later = step(origin, "a new topic", parent_message_id="")
+    await store.commit(A, Commit(session=origin, step=later))
+    assert await store.opening(A, forked) is None, "that was said after the fork, in another thread"
+    deep = await more(store, await fork(store, forked, "deep"), 1)
+    first = fresh("first")
+    first = await store.commit(A, Commit(session=first, step=step(first, "hi", parent_message_id=""), begins=True))
+    second = await fork(store, await more(store, first, 1), "second")
+    second = await store.commit(A, Commit(session=second, step=step(second, "again", parent_message_id="")))
+    third = await fork(store, second, "third")
+    opening = await store.opening(A, third)
+    assert opening is not None
+    assert (opening.seq, await store.opening(A, deep)) == (0, None)
+
+
+async def test_the_deepest_words_are_found_though_they_are_shared_and_earlier_ones_are_not(store: SqliteStore) -> None:
+    origin = await talk(store, "origin", 4)
+    forked = await more(store, await fork(store, origin, "fork"), 1)
+    side = await store.place(A, forked, await entry(store, forked, 2))
+    planned = forked.branched(SessionId("side"), LineageId("side"), side)
+    job = step(planned, "tick", source="job", rolling=planned.rolling)
+    await store.commit(A, Commit(session=planned, step=job, branches=True))
+    found = await store.matching(A, forked, [b"origin 4", b"origin 3", b"origin 2"])
+    assert found is not None
+    assert (found[0], found[1].seq) == (0, 4)
+    found = await store.matching(A, forked, [b"origin 2"])
+    assert found is not None
+    assert (found[1].lineage, found[1].seq) == (origin.lineage, 2), "the one on its own path"
+
+
+async def test_the_place_before_words_is_found_behind_what_others_said_since_they_were_forked(
+    store: SqliteStore,
+) -> None:
+    forked = await fork(store, await talk(store, "origin", 3), "fork")
+    job = step(forked, "tick", source="job", rolling=forked.rolling)
+    forked = await store.commit(A, Commit(session=forked, step=job))
+    found = await store.matching(A, forked, [b"origin 3"])
+    assert found is not None
+    assert (found[1].seq, (await store.before(A, found[1])).seq) == (4, 2)

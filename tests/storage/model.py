@@ -9,6 +9,7 @@ from datetime import datetime
 from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.session import Exchange, Place, Session
 from everthread.core.turn import Step
+from everthread.storage.paths import SEEN_AT_LEAST
 
 Name = tuple[Tenant, SessionId]
 
@@ -22,6 +23,7 @@ class Era:
     parent: SessionId | None
     log: str | None = None
     ended: bool = False
+    distilled: int = 0
 
 
 @dataclass
@@ -42,15 +44,20 @@ class Path:
         said = self.steps or self.imported
         return said[-1].rolling if said else b""
 
+    @property
+    def address(self) -> bytes | None:
+        return self.imported[-1].address if self.imported else None
+
     def messages(self, steps: int | None = None) -> int:
         imported = sum(len(exchange.messages) for exchange in self.imported)
         return imported + sum(len(step.input) + 1 for step in self.steps[:steps])
 
     def era_at(self, seq: int) -> Era:
-        """The epoch that a turn after step `seq` belongs to. Where none of this path's own reaches so far back, all
-        that was said is given."""
+        """The epoch that a turn after step `seq` belongs to: one that shows some steps before it. Where none of this
+        path's own reaches so far back, all that was said is given."""
         known = [era for era in self.eras if era.from_seq <= seq + 1]
-        return known[-1] if known else Era(self.tip.id, 1 - len(self.imported), None)
+        shows = [era for era in known if era.from_seq <= seq + 1 - SEEN_AT_LEAST]
+        return shows[-1] if shows else known[0] if known else Era(self.tip.id, 1 - len(self.imported), None)
 
     def exchange(self, address: bytes | None) -> int:
         """How many imported exchanges there are up to this one."""
@@ -143,10 +150,11 @@ class Model:
             session_key=thread.key,
             from_seq=path.tip.from_seq,
             last_seq=len(path.steps),
-            prior=path.imported[-1].address if path.imported else None,
+            prior=path.address,
             rolling=path.rolling,
             named=thread.named,
             messages=path.messages(),
+            distilled=path.tip.distilled,
             ended=path.tip.ended,
         )
 
@@ -212,7 +220,7 @@ class Model:
         path = self.paths[session.lineage]
         thread = self.threads[path.thread]
         path.steps.append(step)
-        path.tip.ended = False
+        path.tip.ended, path.tip.distilled = False, 0
         self.homes[step.id] = path.thread
         thread.head, thread.updated_at = session.lineage, step.stored_at
         thread.named = thread.named or session.named
@@ -221,7 +229,7 @@ class Model:
 
     def rotate(self, tenant: Tenant, parent: Session, child: Session, log: str) -> None:
         path = self.paths[parent.lineage]
-        path.eras.append(Era(child.id, child.from_seq, parent.id, log))
+        path.eras.append(Era(child.id, child.from_seq, parent.id, log, distilled=child.distilled))
         self.know(tenant, child)
 
     def delete(self, tenant: Tenant, thread: ThreadId) -> None:

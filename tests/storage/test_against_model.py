@@ -349,89 +349,114 @@ class Conversations(RuleBasedStateMachine):
             case _:
                 place = await self.opening(tenant, session)
         if place is not None:
-            self.check(tenant, place)
+            self.check(tenant, session, place)
         return place
 
     def before(self, place: Place) -> list[Step]:
         return self.model.paths[place.lineage].steps[: place.seq]
 
-    def check(self, tenant: Tenant, place: Place) -> None:
+    def check(self, tenant: Tenant, session: Session, place: Place) -> None:
         path = self.model.paths[place.lineage]
         assert self.model.threads[path.thread].tenant == tenant
         assert self.model.ids[(tenant, place.session)] == place.lineage
         before = self.before(place)
         assert len(before) == place.seq
+        thread = [self.model.paths[lineage].steps for lineage in self.model.lineages(session.thread)]
+        assert any(steps[: place.seq] == before for steps in thread), "it is a place of another thread"
+        assert not place.last or (len(path.steps) == place.seq and place.prior == path.address)
         if place.seq:
             era = path.era_at(place.seq)
             assert (place.session, place.from_seq) == (era.id, era.from_seq)
             assert place.messages == path.messages(place.seq)
             assert place.rolling == before[-1].rolling
-            assert place.prior == (path.imported[-1].address if path.imported else None)
+            assert place.prior == path.address
             return
         imported = path.imported[: path.exchange(place.prior)]
         assert place.from_seq == 1 - len(imported)
         assert place.messages == sum(len(exchange.messages) for exchange in imported)
         assert place.rolling == (imported[-1].rolling if imported else b"")
 
-    def mine(self, thread: ThreadId) -> dict[StepId, tuple[int, Step]]:
-        """The steps that were said in this very thread."""
+    def steps(self, session: Session) -> Iterator[tuple[LineageId, int, Step]]:
+        for lineage in self.model.lineages(session.thread):
+            for seq, said in enumerate(self.model.paths[lineage].steps, start=1):
+                yield lineage, seq, said
+
+    def surely(self, session: Session) -> dict[StepId, tuple[int, Step]]:
+        """The steps of the session's path, and those that were said in its thread."""
         return {
-            said.id: (number, said)
-            for lineage in self.model.lineages(thread)
-            for number, said in enumerate(self.model.paths[lineage].steps, start=1)
-            if self.model.homes[said.id] == thread
+            said.id: (seq, said)
+            for lineage, seq, said in self.steps(session)
+            if lineage == session.lineage or self.model.homes[said.id] == session.thread
+        }
+
+    def perhaps(self, session: Session) -> dict[StepId, tuple[int, Step]]:
+        """The steps that the thread may have taken over from one that is gone."""
+        return {
+            said.id: (seq, said)
+            for _, seq, said in self.steps(session)
+            if self.model.homes[said.id] not in self.model.threads
         }
 
     async def matching(self, tenant: Tenant, session: Session, pick: int) -> Place | None:
-        path = self.model.paths[session.lineage]
-        mine = self.mine(session.thread)
-        imported = [exchange.rolling for exchange in path.imported]
-        hashes = [*(said.rolling for _, said in mine.values() if said.rolling), *imported]
-        if not hashes:
+        """Asks for all that was said up to some place, the newest first, as a client that resends it does."""
+        path = self.model.paths[one(self.model.lineages(session.thread), pick)]
+        known = {said.rolling for _, said in self.surely(session).values()} | {
+            exchange.rolling for exchange in self.model.paths[session.lineage].imported
+        }
+        said: list[Exchange | Step] = [*path.imported, *path.steps]
+        hashes = list(dict.fromkeys(step.rolling for step in said[len(said) - pick % (len(said) + 1) :: -1]))
+        hashes = [b"nobody said that", *(wanted for wanted in hashes if wanted)]
+        number = next((n for n, wanted in enumerate(hashes) if wanted in known), None)
+        found = await self.store.matching(tenant, session, hashes)
+        if found is None:
+            assert number is None
             return None
-        wanted = one(hashes, pick)
-        found = await self.store.matching(tenant, session, [b"nobody said that", wanted])
-        assert found is not None
-        number, place = found
-        assert (number, place.rolling) == (1, wanted)
-        own = [seq for seq, said in enumerate(path.steps, start=1) if said.rolling == wanted]
-        if any(path.steps[seq - 1].id in mine for seq in own):
-            assert place.seq in own
-            assert self.before(place) == path.steps[: place.seq]
-            assert all(seq <= place.seq or path.steps[seq - 1].id not in mine for seq in own)
+        place = found[1]
+        assert place.rolling == hashes[found[0]]
+        assert found[0] == number or place.rolling in {said.rolling for _, said in self.perhaps(session).values()}
+        steps = self.model.paths[session.lineage].steps
+        own = [seq for seq, step in enumerate(steps, start=1) if step.rolling == place.rolling]
+        if own:
+            assert place.seq == own[-1]
+            assert self.before(place) == steps[: place.seq]
         if place.seq:
-            assert self.model.paths[place.lineage].thread == session.thread
-            assert place.last == (len(self.model.paths[place.lineage].steps) == place.seq)
+            await self.unsaid(tenant, session, place)
         return place
+
+    async def unsaid(self, tenant: Tenant, session: Session, place: Place) -> None:
+        """The place before these words, and before what others said since."""
+        before = self.before(place)
+        while before and before[-1].rolling == place.rolling:
+            before.pop()
+        earlier = await self.store.before(tenant, place)
+        self.check(tenant, session, earlier)
+        assert self.before(earlier) == before
 
     async def following(self, tenant: Tenant, session: Session, message_id: str) -> Place | None:
-        mine = [said for _, (_, said) in sorted(self.mine(session.thread).items()) if said.message_id == message_id]
+        said = [step for _, (_, step) in sorted(self.surely(session).items()) if step.message_id == message_id]
         place = await self.store.following(tenant, session, message_id)
         if place is None:
-            assert not mine
+            assert not said
             return None
-        steps = self.model.paths[place.lineage].steps
-        number = place.seq
-        while steps[number - 1].source != "api" and steps[number - 1].message_id != message_id:
-            number -= 1
-        assert steps[number - 1].message_id == message_id
-        assert not mine or mine[-1] in steps[number - 1 : place.seq] or self.older(steps[number - 1], session)
-        assert place.last == (len(steps) == place.seq)
-        assert place.last or steps[place.seq].source == "api"
+        before = self.before(place)
+        while before[-1].source != "api" and before[-1].message_id != message_id:
+            before.pop()
+        assert before[-1].message_id == message_id
+        mine = [step for step in said if self.model.homes[step.id] == session.thread]
+        assert not mine or mine[-1] in self.before(place)[len(before) - 1 :]
         return place
 
-    def older(self, said: Step, session: Session) -> bool:
-        """It came from a thread that is gone."""
-        return self.model.homes[said.id] != session.thread
-
     async def opening(self, tenant: Tenant, session: Session) -> Place | None:
-        mine = [seq for seq, said in self.mine(session.thread).values() if said.parent_message_id == ""]
+        surely, perhaps = (
+            [seq - 1 for seq, step in said.values() if step.parent_message_id == ""]
+            for said in (self.surely(session), self.perhaps(session))
+        )
         place = await self.store.opening(tenant, session)
         if place is None:
-            assert not mine
+            assert not surely
             return None
         assert not place.last
-        assert not mine or place.seq <= min(mine) - 1
+        assert place.seq == min(surely, default=None) or place.seq in perhaps
         return place
 
     def plan(self, tenant: Tenant, session: Session, place: Place) -> Planned:
@@ -518,7 +543,7 @@ class Conversations(RuleBasedStateMachine):
         tenant, session = self.seen(pick)
         if session.from_seq <= session.last_seq:
             from_seq = one(range(session.from_seq + 1, session.last_seq + 2), upto)
-            child = session.rotated(self.child(tenant, session, 1), from_seq=from_seq)
+            child = session.rotated(self.child(tenant, session, 1), from_seq=from_seq, distilled=upto % 3)
             self.do(rotate(tenant, session, child, self.now), crash=crash)
 
     @precondition(lambda self: self.model.ids)

@@ -206,6 +206,21 @@ def open_requests(said: Sequence[Said]) -> tuple[Said, ...]:
 # --- bounding ---
 
 
+def without_repeats(block: Block, earlier: Sequence[Block], counter: TokenCounter) -> Block:
+    """The block without lines that an earlier one has in the very same words."""
+    known = {said_in(line) for old in earlier for line in old.lines}
+    lines = tuple(line for line in block.lines if said_in(line) not in known)
+    if len(lines) == len(block.lines):
+        return block
+    return msgspec.structs.replace(block, lines=lines, tokens=weigh(lines, counter))
+
+
+def said_in(line: str) -> str:
+    """A line without its day, its turn and its speaker."""
+    found = HEADER.match(line)
+    return line[found.end() :] if found else line
+
+
 def consolidate(blocks: tuple[Block, ...], *, room: int, counter: TokenCounter) -> tuple[Block, ...]:
     """The log within its room: if it is over, the oldest blocks become one smaller, and the whole two thirds of it."""
     introduction = counter.count(INTRODUCTION)

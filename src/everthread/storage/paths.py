@@ -147,34 +147,23 @@ def before_first(lineage: str, session: str, end: Import | None, *, last: bool) 
 def matching(
     db: sqlite3.Connection, tenant: Tenant, session: Session, hashes: Sequence[bytes]
 ) -> tuple[int, Place] | None:
-    """The first of these hashes that a step of the thread has, or else an exchange it was imported with."""
+    """The first of these hashes that a step of the thread or of the session's path has, or else an exchange it was
+    imported with."""
+    others = foreign(db, tenant, session)
     for start in range(0, len(hashes), ASKED_AT_ONCE):
         some = hashes[start : start + ASKED_AT_ONCE]
-        marks = ", ".join("?" * len(some))
-        rows = db.execute(
-            f"SELECT rolling, lineage, max(seq), max(no) FROM step WHERE tenant = ? AND thread = ?"  # noqa: S608
-            f" AND rolling IN ({marks}) GROUP BY rolling, lineage",
-            (tenant, session.thread, *some),
-        ).fetchall()
-        if rows:
-            number = min(some.index(row[0]) for row in rows)
-            found = [row for row in rows if row[0] == some[number]]
-            own = own_path(db, tenant, session, some[number], {row[1] for row in found})
-            lineage, seq = own or max(found, key=lambda row: row[3])[1:3]
-            return start + number, after(db, tenant, lineage, seq)
+        mine = hashed(db, tenant, session.thread, some, newest=True)
+        shared = [
+            spot
+            for thread, pieces in others.items()
+            for spot in hashed(db, tenant, thread, some)
+            if on_path(pieces, *spot[1:3])
+        ]
+        if mine or shared:
+            number = min(some.index(spot[0]) for spot in (*mine, *shared))
+            mine, shared = ([spot for spot in spots if spot[0] == some[number]] for spots in (mine, shared))
+            return start + number, nearest(db, tenant, session, mine, shared)
     known = {digest: number for number, digest in enumerate(hashes)}
-    shared = max(
-        (
-            (-known[rolling], seq, lineage)
-            for thread, pieces in foreign(db, tenant, session).items()
-            for rolling, lineage, seq in hashed(db, tenant, thread, hashes)
-            if on_path(pieces, lineage, seq)
-        ),
-        default=None,
-    )
-    if shared is not None:
-        number, seq, lineage = shared
-        return -number, not_last(after(db, tenant, lineage, seq))
     for exchange in imported(db, tenant, session.prior):
         if exchange.rolling in known:
             lone = session.last_seq == 0 and exchange.address == session.prior
@@ -183,16 +172,32 @@ def matching(
     return None
 
 
+Spot = tuple[bytes, str, int, int]  # a step: its hash, lineage, seq and number in the file
+
+
 def hashed(
-    db: sqlite3.Connection, tenant: Tenant, thread: str, hashes: Sequence[bytes]
-) -> Iterator[tuple[bytes, str, int]]:
-    for start in range(0, len(hashes), ASKED_AT_ONCE):
-        some = hashes[start : start + ASKED_AT_ONCE]
-        marks = ", ".join("?" * len(some))
-        yield from db.execute(
-            f"SELECT rolling, lineage, seq FROM step WHERE tenant = ? AND thread = ? AND rolling IN ({marks})",  # noqa: S608
-            (tenant, thread, *some),
-        )
+    db: sqlite3.Connection, tenant: Tenant, thread: str, hashes: Sequence[bytes], *, newest: bool = False
+) -> list[Spot]:
+    """The thread's steps that have one of these hashes, or only the newest of each lineage and hash."""
+    columns, grouped = ("max(seq), max(no)", "GROUP BY rolling, lineage") if newest else ("seq, no", "")
+    marks = ", ".join("?" * len(hashes))
+    return db.execute(
+        f"SELECT rolling, lineage, {columns} FROM step WHERE tenant = ? AND thread = ?"  # noqa: S608
+        f" AND rolling IN ({marks}) {grouped}",
+        (tenant, thread, *hashes),
+    ).fetchall()
+
+
+def nearest(
+    db: sqlite3.Connection, tenant: Tenant, session: Session, mine: Sequence[Spot], shared: Sequence[Spot]
+) -> Place:
+    """Of several places with the same words the newest of the session's own path, or else of its thread."""
+    own = own_path(db, tenant, session, mine[0][0], {spot[1] for spot in mine}) if mine else None
+    if own is not None:
+        return after(db, tenant, *own)
+    if shared:
+        return not_last(after(db, tenant, *max(shared, key=lambda spot: spot[2])[1:3]))
+    return after(db, tenant, *max(mine, key=lambda spot: spot[3])[1:3])
 
 
 Piece = tuple[str, int, int]  # a lineage, the first and the last of its steps on a path
@@ -263,18 +268,26 @@ def past_others(db: sqlite3.Connection, tenant: Tenant, lineage: str, seq: int) 
 
 def opening(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Place | None:
     """The place before the first step that said it has no message before it; that step follows it."""
-    query = "SELECT lineage, seq FROM step WHERE tenant = ? AND thread = ? AND parent_message_id = ''"
-    for thread in (*foreign(db, tenant, session), session.thread):
-        row = db.execute(f"{query} ORDER BY seq, no LIMIT 1", (tenant, thread)).fetchone()
-        if row is not None:
-            return not_last(after(db, tenant, row[0], row[1] - 1))
-    return None
+    query = (
+        "SELECT seq, no, lineage FROM step WHERE tenant = ? AND thread = ? AND parent_message_id = '' ORDER BY seq, no"
+    )
+    first = db.execute(f"{query} LIMIT 1", (tenant, session.thread)).fetchall()
+    for thread, pieces in foreign(db, tenant, session).items():
+        rows = db.execute(query, (tenant, thread))
+        first += [row for row in rows if on_path(pieces, row[2], row[0])]
+    if not first:
+        return None
+    seq, _, lineage = min(first)
+    return not_last(after(db, tenant, lineage, seq - 1))
 
 
 def before(db: sqlite3.Connection, tenant: Tenant, place: Place) -> Place:
     """The place before the step that brought this place's words; those of others since have the same."""
-    (first,) = db.execute(
-        "SELECT min(seq) FROM step WHERE tenant = ? AND lineage = ? AND rolling = ?",
-        (tenant, place.lineage, place.rolling),
-    ).fetchone()
-    return after(db, tenant, place.lineage, first - 1)
+    earlier = place
+    while earlier.seq and earlier.rolling == place.rolling:
+        (first,) = db.execute(
+            "SELECT min(seq) FROM step WHERE tenant = ? AND lineage = ? AND rolling = ?",
+            (tenant, earlier.lineage, place.rolling),
+        ).fetchone()
+        earlier = after(db, tenant, earlier.lineage, first - 1)
+    return earlier

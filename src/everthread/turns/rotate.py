@@ -155,7 +155,8 @@ class Rotations:
         return Sealing(sealing.session, block or sealing.block, sealing.from_seq, spent)
 
     async def _seal(self, tenant: Tenant, session: Session, stored: str | None, sealing: Sealing) -> Session:
-        blocks = (*(log.decode(stored) if stored else ()), sealing.block)
+        earlier = log.decode(stored) if stored else ()
+        blocks = (*earlier, log.without_repeats(sealing.block, earlier, self._counter))
         bounded = await asyncio.to_thread(log.consolidate, blocks, room=self._shares.log, counter=self._counter)
         now = self._clock.now()
         child = session.rotated(
