@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain, repeat
 from pathlib import Path as Folder
 from typing import Any, TypeVar
 
@@ -243,13 +244,13 @@ class Conversations(RuleBasedStateMachine):
     async def read(self) -> None:
         """Someone who looks at everything all the time, and so fills what is kept at hand."""
         names = list(self.model.ever)
-        while True:
+        for pause in chain([0.0] * 5, repeat(0.001)):
             for name in names:
                 session = await self.store.find(*name)
                 if session is not None:
                     with contextlib.suppress(SessionMoved):  # its origin was deleted just now
                         await self.store.epoch(name[0], session, tokens=1000)
-            await asyncio.sleep(0)
+            await asyncio.sleep(pause)
 
     async def died(self, before: Model, after: Model, commits: int, crash: int) -> None:
         """The process is gone; each copy is what the next one may find."""

@@ -1,0 +1,1 @@
+"""Sentence vectors, made on this machine: no download, nothing loaded before the first text."""

@@ -1,0 +1,186 @@
+"""What a step says that is worth holding on to: typed statements with their literal quotes, by rules.
+
+Better none than a wrong one: the turns themselves are the memory, and this only adds to them. Questions, conditions,
+hearsay, doubt and jokes are left alone. A person's own words come first; of the model's only what it says about "us";
+of tools, documents and templates nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+
+import msgspec
+
+from everthread.core.claim import Draft, Span, Voice
+from everthread.core.messages import Message
+from everthread.core.sentences import Sentence, own_span, sentences
+from everthread.memory import refuse, turnings, wishes
+from everthread.memory.clause import parse
+from everthread.memory.parts import Part, parts, trimmed
+from everthread.memory.statement import LIKELY, Passage, classified, drafted
+from everthread.memory.when import mentions
+
+MOST = 60  # statements of one message
+OPENING, CLOSING = 6000, 2000  # characters of a long message that are read as its writer's own; the middle was pasted
+SENTENCE_END = re.compile(r"[.!?]\s|\n")
+NEAR = 12  # characters between the end of something and what came instead of it
+REMEMBER = re.compile(
+    r"\s*(?:please\s+)?(?:remember|note|don['’]t forget|keep in mind)(?:\s+that|:|,)?\s+(?!when\b|to\b|how\b|"
+    r"the time\b)",
+    re.IGNORECASE,
+)
+MATTER = re.compile(
+    r"(?:and |but |so )?for (?:the |our |my |all )?[\w-]+(?: [\w-]+){0,2},?\s+(?=(?:we|i|our|my)\b)", re.IGNORECASE
+)
+BEFORE_A_DATE = frozenset({"", "in", "on", "since", "as of", "by", "from", "starting", "so", "and", "but", "back in"})
+
+
+def notice(messages: Sequence[Message], said_at: datetime) -> tuple[Draft, ...]:
+    """The statements of a step's messages, in the order in which they were made."""
+    return tuple(
+        draft
+        for number, message in enumerate(messages)
+        for passage in passages(number, message, said_at)
+        for draft in islice(joined(statements(passage), message.text), MOST)
+    )
+
+
+def passages(number: int, message: Message, said_at: datetime) -> Iterator[Passage]:
+    """A message's own words: all of them, or of a long message its beginning and its end."""
+    if message.role not in {"user", "assistant"}:
+        return
+    voice: Voice = "user" if message.role == "user" else "assistant"
+    start, end = own_span(message.text) if voice == "user" else (0, len(message.text))
+    if refuse.is_material(message.text[start : min(end, start + 300)]):
+        return
+    spans = [(start, end)]
+    if end - start > OPENING + CLOSING:
+        ends = [*(match.end() for match in SENTENCE_END.finditer(message.text, start, start + OPENING))]
+        begins = SENTENCE_END.search(message.text, end - CLOSING, end)
+        spans = [(start, ends[-1] if ends else start + OPENING), (begins.end() if begins else end - CLOSING, end)]
+    for first, last in spans:
+        own = message.text[first:last]
+        yield Passage(number, first, own, message.name or message.role, voice, said_at, mentions(own, said_at))
+
+
+def statements(passage: Passage) -> Iterator[Draft]:
+    before: Sentence | None = None
+    for sentence in sentences(passage.text):
+        if sentence.code or refuse.is_quoted(passage.text, sentence.start):
+            before = None
+            continue
+        yield from stated(passage, sentence, before)
+        before = sentence
+
+
+def stated(passage: Passage, sentence: Sentence, before: Sentence | None) -> Iterator[Draft]:
+    """What one sentence states; the one before it may hold its cause."""
+    if passage.voice == "user" and (wish := wishes.standing(passage, sentence)):
+        yield wish
+        return
+    if refuse.declines(sentence.text):
+        return
+    told = REMEMBER.match(passage.text, sentence.start, sentence.end)
+    start = told.end() if told else sentence.start
+    stating = False
+    for draft in clauses(passage, start, sentence.end, before):
+        stating = True
+        yield draft
+    if told and not stating and passage.voice == "user":
+        yield drafted(passage, "fact", *trimmed(passage.text, start, sentence.end), confidence=LIKELY)
+
+
+def clauses(passage: Passage, start: int, end: int, before: Sentence | None) -> Iterator[Draft]:
+    subject: str | None = None
+    over: Draft | None = None
+    begun = start
+    for part in parts(passage.text, start, end):
+        if refuse.is_another(passage.text[part.start : part.end]):
+            continue
+        if part.is_cause:
+            yield drafted(passage, "cause", part.start, part.end, refers=True, confidence=LIKELY)
+            continue
+        if not part.inherits:
+            subject, begun = None, part.start
+        clause = parse(passage.text, after_date(passage, part), part.end, subject=subject)
+        if clause is not None and over is not None and clause.subject.casefold() in {"it", "they"}:
+            clause = msgspec.structs.replace(clause, subject=over.subject or clause.subject)
+        if clause is None or clause.subject.casefold() in {"it", "that"}:
+            yield from correction(passage, part)
+            continue
+        subject = clause.subject
+        draft = classified(passage, part, clause, begun if part.inherits else part.start)
+        over = draft if draft is not None and draft.negated and draft.replaces else None
+        if draft is not None:
+            yield with_cause(passage, draft, part, before)
+
+
+def correction(passage: Passage, part: Part) -> Iterator[Draft]:
+    """Of what was said before, in as few words as it takes."""
+    turn = turnings.fragment(passage.text, part.start, part.end)
+    if turn is not None and turn.old and turn.new and passage.voice == "user":
+        yield drafted(
+            passage, "fact", part.start, part.end, value=turn.new, replaces=turn.old, turning="hard", confidence=LIKELY
+        )
+
+
+def after_date(passage: Passage, part: Part) -> int:
+    """Where a clause begins without its date or matter: "Last week we ...", "For CI we ..."."""
+    matter = MATTER.match(passage.text, part.start, part.end)
+    start = matter.end() if matter else part.start
+    at = bisect_left(passage.times, start, key=lambda mention: mention.start)
+    if at == len(passage.times) or passage.times[at].end >= part.end:
+        return start
+    first = passage.times[at]
+    if passage.text[start : first.start].strip().casefold() not in BEFORE_A_DATE:
+        return start
+    return trimmed(passage.text, first.end, part.end)[0]
+
+
+def with_cause(passage: Passage, draft: Draft, part: Part, before: Sentence | None) -> Draft:
+    if part.cause is not None and part.cause[1] > part.cause[0]:
+        return msgspec.structs.replace(draft, because=passage.text[slice(*part.cause)])
+    if not part.refers or draft.kind not in {"decision", "event", "fact"}:
+        return draft
+    if before is None:
+        return msgspec.structs.replace(draft, refers=True)
+    if refuse.declines(before.text):
+        return draft
+    return msgspec.structs.replace(draft, because=passage.text[slice(*trimmed(passage.text, before.start, before.end))])
+
+
+def joined(drafts: Iterable[Draft], text: str) -> Iterator[Draft]:
+    """The drafts; "we no longer use X; we moved to Y" as one."""
+    over: Draft | None = None
+    for draft in drafts:
+        if over is not None and takes_over(over, draft):
+            span = Span(over.span.message, over.span.start, draft.span.end)
+            yield msgspec.structs.replace(
+                draft,
+                quote=text[span.start : span.end],
+                span=span,
+                replaces=over.replaces,
+                turning="hard",
+                because=draft.because or over.because,
+            )
+            over = None
+            continue
+        if over is not None:
+            yield over
+        over = draft if draft.turning == "hard" and draft.negated and draft.replaces else None
+        if over is None:
+            yield draft
+    if over is not None:
+        yield over
+
+
+def takes_over(over: Draft, draft: Draft) -> bool:
+    """Does a statement say what came instead of what the one before it ends?"""
+    if draft.value is None or draft.replaces or draft.negated or draft.kind == "instruction":
+        return False
+    near = draft.span.start - over.span.end < NEAR
+    return near and (draft.turning != "none" or draft.attribute == over.attribute or draft.subject == over.subject)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everthread.embed import vectors
+
+FLOATS = st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8)
+
+
+def one(values: list[float]) -> bytes:
+    return vectors.packed(np.array(values, np.float32))
+
+
+@given(FLOATS)
+def test_a_stored_vector_is_normalised_or_zero(values: list[float]) -> None:
+    length = float(np.linalg.norm(vectors.unpacked(one(values))))
+    assert length == pytest.approx(1.0 if max(map(abs, values)) > 1e-20 else 0.0, abs=1e-6)
+
+
+@given(FLOATS, st.lists(FLOATS, max_size=5))
+def test_a_similarity_is_about_the_cosine(query: list[float], others: list[list[float]]) -> None:
+    found = vectors.similarities(one(query), [one(other) for other in others])
+    for other, similarity in zip(others, found, strict=True):
+        a, b = np.array(query, np.float64), np.array(other, np.float64)
+        lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+        if min(max(map(abs, query)), max(map(abs, other))) > 1e-20:
+            assert similarity == pytest.approx(float(a @ b) / lengths, abs=0.03)
+        assert -1.0001 <= similarity <= 1.0001
+
+
+def test_many_vectors_are_scanned_in_order() -> None:
+    chance = np.random.default_rng(1)
+    rows = chance.normal(size=(1000, 384)).astype(np.float32)
+    found = vectors.similarities(vectors.packed(rows[700]), [vectors.packed(row) for row in rows])
+    assert max(range(1000), key=found.__getitem__) == 700
+    assert found[700] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_vector_of_another_space_is_similar_to_nothing() -> None:
+    query = one([1.0, 2.0])
+    assert vectors.similarities(query, [one([1.0, 2.0, 3.0]), query, b""]) == [0.0, pytest.approx(1.0), 0.0]
+    assert vectors.similarities(b"", [query, b""]) == [0.0, 0.0]
+    assert vectors.similarities(query, []) == []
