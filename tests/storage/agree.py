@@ -20,18 +20,18 @@ WORD = "word"  # in everything that is said, so that a search finds all of it
 
 async def all_in_order(store: SqliteStore, model: Model) -> None:
     await compare(store, model)
+    await compare_archive(store, model)
     await compare_index(store, model)
     assert await store.check(repair=False) == ()
 
 
 async def compare(store: SqliteStore, model: Model) -> None:
-    """Everything a caller can see, without the lexical index."""
+    """Every id finds its tip, or nothing when it is gone; every path has its window."""
     scopes: dict[tuple[Tenant, ScopeId], str] = {}
     for name in model.ever:
         found, wanted = await store.find(*name), model.resolve(name)
         if wanted is None:
             assert found is None, f"{name} is gone, and yet it is found"
-            assert await store.card(*name) is None
             continue
         assert found is not None, f"{name} is lost"
         assert scopes.setdefault((name[0], found.scope), wanted.scope) == wanted.scope
@@ -39,19 +39,13 @@ async def compare(store: SqliteStore, model: Model) -> None:
         assert shares(model, found), f"{name} left a path that does not hold what it shares"
     assert len({(tenant, group) for (tenant, _), group in scopes.items()}) == len(scopes), "a scope has two names"
     for lineage, path in model.paths.items():
-        await compare_path(store, model, model.threads[path.thread].tenant, lineage)
-    for thread_id in model.threads:
-        await compare_tree(store, model, thread_id)
-    for tenant in (A, B):
-        roots = {thread.root for thread in model.threads.values() if thread.tenant == tenant}
-        cards = await store.cards(tenant, limit=10_000)
-        assert Counter(card.root for card in cards) == Counter(roots)
-        everything = await store.cards(tenant, include_children=True, limit=10_000)
-        assert Counter((tenant, card.id) for card in everything) == Counter(n for n in model.ids if n[0] == tenant)
-    for tenant, key in {(thread.tenant, thread.key) for thread in model.threads.values() if thread.key}:
-        wanted_thread = model.current.get((tenant, key))
-        current = await store.current(tenant, key)
-        assert (current.thread if current else None) == wanted_thread
+        tenant = model.threads[path.thread].tenant
+        tip = await store.tip(tenant, lineage)
+        assert tip == alike(model.session(lineage), tip)
+        for tokens in (1000, 25, 0):
+            epoch = await store.epoch(tenant, tip, tokens=tokens)
+            words = [(p.seq, tuple(m.text for m in p.messages), p.tokens, p.turn) for p in epoch.past]
+            assert (epoch.log, words) == (path.tip.log, path.within(tokens))
 
 
 def alike(wanted: Session, found: Session) -> Session:
@@ -67,17 +61,28 @@ def shares(model: Model, session: Session) -> bool:
     return origin is not None and origin.steps[: session.fork_seq] == mine and len(mine) == session.fork_seq
 
 
-async def compare_path(store: SqliteStore, model: Model, tenant: Tenant, lineage: LineageId) -> None:
-    path = model.paths[lineage]
+async def compare_archive(store: SqliteStore, model: Model) -> None:
+    """Transcripts, parents, trees and lists."""
+    for lineage in model.paths:
+        await compare_transcript(store, model, lineage)
+    for thread_id in model.threads:
+        await compare_tree(store, model, thread_id)
+    for tenant in (A, B):
+        roots = {thread.root for thread in model.threads.values() if thread.tenant == tenant}
+        cards = await store.cards(tenant, limit=10_000)
+        assert Counter(card.root for card in cards) == Counter(roots)
+        everything = await store.cards(tenant, include_children=True, limit=10_000)
+        assert Counter((tenant, card.id) for card in everything) == Counter(n for n in model.ids if n[0] == tenant)
+    for tenant, key in {(thread.tenant, thread.key) for thread in model.threads.values() if thread.key}:
+        current = await store.current(tenant, key)
+        assert (current.thread if current else None) == model.current.get((tenant, key))
+
+
+async def compare_transcript(store: SqliteStore, model: Model, lineage: LineageId) -> None:
+    tenant = model.threads[model.paths[lineage].thread].tenant
     tip = await store.tip(tenant, lineage)
-    assert tip == alike(model.session(lineage), tip)
-    for tokens in (1000, 25, 0):
-        epoch = await store.epoch(tenant, tip, tokens=tokens)
-        words = [(p.seq, tuple(m.text for m in p.messages), p.tokens, p.turn) for p in epoch.past]
-        assert words == path.within(tokens)
-        assert epoch.log == path.tip.log
     page = await store.transcript(tenant, tip, limit=10_000)
-    assert [(entry.turn, entry.message.text) for entry in page.entries] == path.transcript()
+    assert [(entry.turn, entry.message.text) for entry in page.entries] == model.paths[lineage].transcript()
     parents, at = 0, tip.parent
     while at is not None:
         card = await store.card(tenant, at)

@@ -39,6 +39,7 @@ from everthread.storage.sqlite import SqliteStore
 T = TypeVar("T")
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LONG_AGO = START - timedelta(days=1)
+MEMORY = Folder("/dev/shm")  # a disk that is never waited for; a copy of it is what a kill leaves, not a power cut
 FILES = ("store.db", "store.db-wal", "store.db-shm")
 
 # --- what a crash leaves behind ---
@@ -105,7 +106,7 @@ WORDS = st.builds(
     answer=st.sampled_from([f"yes {WORD}", f"no {WORD}"]),
     tokens=st.sampled_from([10, 1, 30, 0]),
     source=st.sampled_from(["api", "api", "api", "job"]),
-    message_id=st.sampled_from([None, "m1", "m2", "m3"]),
+    message_id=st.sampled_from(["m1", "m2", None]),
     parent_message_id=st.sampled_from([None, "", "m1"]),
     named=st.sampled_from([True, True, False]),
     replay=st.sampled_from([False, False, True]),
@@ -144,7 +145,7 @@ class Conversations(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.home = Folder(tempfile.mkdtemp(prefix="everthread-model-"))
+        self.home = Folder(tempfile.mkdtemp(prefix="everthread-model-", dir=MEMORY if MEMORY.is_dir() else None))
         self.model = Model()
         self.held: list[tuple[Tenant, Session]] = []  # values that were true once
         self.planned: list[Planned] = []
@@ -346,7 +347,7 @@ class Conversations(RuleBasedStateMachine):
             case "words":
                 place = await self.matching(tenant, session, pick)
             case "message":
-                place = await self.following(tenant, session, one(["m1", "m2", "m3"], pick))
+                place = await self.following(tenant, session, one(["m1", "m2"], pick))
             case _:
                 place = await self.opening(tenant, session)
         if place is not None:
@@ -523,7 +524,7 @@ class Conversations(RuleBasedStateMachine):
     @rule(pick=PICK, kind=PICK, upto=PICK, words=WORDS, bind=KEYS)
     def a_late_writer_comes(self, pick: int, kind: int, upto: int, words: Words, bind: SessionKey | None) -> None:
         """With a session that was true once; it may have moved since, or be gone."""
-        tenant, session = one(self.held, pick)
+        tenant, session = one(self.held[-20:], pick)
         bind = bind if session.session_key is None else None
         match kind % 4:
             case 0 if session.thread not in self.model.threads:
@@ -687,7 +688,7 @@ def test_the_store_holds_what_a_plain_model_says_whoever_comes_late_and_wherever
     run_state_machine_as_test(
         Conversations,
         settings=settings(
-            max_examples=EXAMPLES or 25,
+            max_examples=EXAMPLES or 20,
             stateful_step_count=40,
             derandomize=not EXAMPLES,
             database=None,

@@ -9,7 +9,7 @@ import msgspec
 from everthread.context import shorten
 from everthread.context.epoch import Sealed, shares
 from everthread.context.tokens import weigh, weigh_options
-from everthread.core.messages import Message, say
+from everthread.core.messages import Message, begins_with_result, say
 from everthread.core.ports import Past, TokenCounter
 from everthread.core.turn import Context, Options
 from everthread.errors import ContextTooLong
@@ -164,10 +164,6 @@ def unanswered(unit: tuple[Past, ...], answered_next: set[str | None]) -> int:
         return 0
     answered = answered_next | {message.answers for step in unit for message in step.messages}
     return sum(call not in answered for call in calls)
-
-
-def begins_with_result(messages: tuple[Message, ...]) -> bool:
-    return bool(messages) and messages[0].answers is not None
 
 
 def closed(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -6,6 +6,7 @@ import msgspec
 
 from everthread.context import log
 from everthread.core.ids import StepId
+from everthread.core.messages import begins_with_result
 from everthread.core.ports import Past, TokenCounter
 
 MOST_TAIL = 1500
@@ -47,7 +48,7 @@ def turns(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
     units: list[list[Past]] = []
     last: StepId | None = None
     for step in past:
-        goes_on = step.messages[0].answers is not None or (step.turn is not None and step.turn == last)
+        goes_on = begins_with_result(step.messages) or (step.turn is not None and step.turn == last)
         if units and goes_on:
             units[-1].append(step)
         else:

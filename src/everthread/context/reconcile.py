@@ -73,10 +73,7 @@ def forks(follows: tuple[Message, ...]) -> bool:
 
 def begun(messages: tuple[Message, ...], counter: TokenCounter, limits: Limits) -> Reconciled:
     """A new session: a history in the body is brought along."""
-    new = after_last_answer(messages)
-    if not new:  # the client wrote the answer's beginning; it goes on from its last question
-        asked = [number for number, message in enumerate(messages) if message.role == "user"]
-        new = messages[asked[-1] :] if asked else messages
+    new = read(messages).new  # an answer that the client began goes on from its question
     history = messages[: len(messages) - len(new)]
     imported: list[Exchange] = []
     pending: list[Message] = []
@@ -94,13 +91,6 @@ def begun(messages: tuple[Message, ...], counter: TokenCounter, limits: Limits) 
             pending = []
     refuse_unknown_calls(new, calls)
     return Reconciled(new, tuple(imported))
-
-
-def after_last_answer(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    for number in range(len(messages) - 1, -1, -1):
-        if messages[number].role == "assistant":
-            return messages[number + 1 :]
-    return messages
 
 
 def refuse_unknown_calls(messages: tuple[Message, ...], calls: tuple[str, ...]) -> None:

@@ -39,6 +39,11 @@ def array(messages: tuple[Message, ...]) -> bytes:
     return b"[" + b",".join(message.raw for message in messages) + b"]"
 
 
+def begins_with_result(messages: tuple[Message, ...]) -> bool:
+    """They go on with a turn: a tool's result comes first."""
+    return bool(messages) and messages[0].answers is not None
+
+
 def with_continuations(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages with an answer that went on after a pause as one."""
     if not any(one.role == two.role == "assistant" for one, two in pairwise(messages)):

@@ -7,7 +7,7 @@ import msgspec
 from everthread.context import reconcile
 from everthread.context.reconcile import Body
 from everthread.core.ids import LineageId, Tenant, child_id
-from everthread.core.messages import Message
+from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Ids, Store
 from everthread.core.session import Place, Session
 from everthread.core.turn import Turn
@@ -31,7 +31,7 @@ class Placing:
     async def place(self, turn: Turn, session: Session) -> Placed:
         tenant, body = turn.envelope.tenant, reconcile.read(turn.messages)
         new = body.new
-        if new[0].answers is None:
+        if not begins_with_result(new):
             named = await self._by_ids(turn, session)
             if named is not None:
                 return await self._at(tenant, session, named, body.after(named))

@@ -11,7 +11,7 @@ from everthread.context import epoch, reconcile, shorten
 from everthread.context.assemble import Assembled, Frame, assemble, frame
 from everthread.context.epoch import Room, Sealed, sealed
 from everthread.core.ids import LineageId, ScopeId, SessionId, ThreadId
-from everthread.core.messages import Message
+from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Epoch, Ids, Past, Store, TokenCounter, past_of
 from everthread.core.session import Exchange, Session, begin
 from everthread.core.turn import Turn
@@ -68,7 +68,7 @@ class Planning:
         reconcile.refuse_unknown_calls(new, held.past[-1].messages[-1].calls if held.past else ())
         fixed = self._frame(turn, held, new)
         usual = self._usually_given(session.lineage, fixed.given)
-        if not placed.branches and not turn.envelope.auxiliary and new[0].answers is None:
+        if not placed.branches and not turn.envelope.auxiliary and not begins_with_result(new):
             for _ in range(MOST_ROTATIONS):
                 if sum(step.tokens for step in held.past) <= fixed.room + fixed.given - usual:
                     break

@@ -12,7 +12,7 @@ from everthread.agent.loop import Interruption
 from everthread.context import epoch, reconcile, shorten
 from everthread.context.tokens import weigh
 from everthread.core.ids import CURRENT, SessionId, StepId, is_ephemeral
-from everthread.core.messages import Message
+from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, TokenCounter
 from everthread.core.session import Session
 from everthread.core.transcript import Archive
@@ -240,7 +240,7 @@ class Turns:
         context = plan.assembled.context
         outcome = folding.outcome(lambda: Usage(context.prompt_tokens, self._counter.count(folding.text)))
         answer = outcome.choices[0].message()
-        goes_on = given[0].answers is not None and plan.past and plan.past[-1].turn
+        goes_on = begins_with_result(given) and plan.past and plan.past[-1].turn
         return Step(
             id=name,
             turn=plan.past[-1].turn or name if goes_on else name,
