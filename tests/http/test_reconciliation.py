@@ -330,6 +330,24 @@ def test_the_same_edit_sent_twice_at_once_is_one_branch(page: Page, upstream: Up
     assert branches(page) == 2
 
 
+def test_the_same_edit_sent_twice_under_a_childs_id_is_one_branch(page: Page, upstream: Upstream) -> None:
+    for text in ("one", "two", "three"):
+        page.say(text)
+    child = page.client.say("/compress", session=page.session).hermes["session_id"]
+    assert child != page.session
+    upstream.plan[:] = [sleeps(0.4)]
+    body = [*page.said[:2], {"role": "user", "content": "two, edited"}]
+    asking = {"args": (body,), "kwargs": {"session": child}}
+    threads = [threading.Thread(target=page.client.say, **asking) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join(30)
+    assert len(upstream.requests) == 4
+    assert branches(page) == 2
+
+
 def test_commands_in_a_history_are_not_part_of_it(page: Page, upstream: Upstream) -> None:
     page.say("one")
     page.say("/compress")
@@ -355,6 +373,9 @@ def test_a_fork_can_be_edited_where_it_shares(page: Page, upstream: Upstream, by
     assert texts(upstream.prompts[-1]) == texts(copy.said[:-1])
     copy.say("and on", headers=ids("f2", "f1") if by_ids else None)
     assert transcript(copy) == texts(copy.said)
+    copy.said = [dict(message) for message in page.said]
+    copy.say("on the path it shares", headers=ids("f3", "m3") if by_ids else None)
+    assert texts(upstream.prompts[-1]) == texts(copy.said[:-1])
     assert transcript(page) == before, "the origin is as it was"
 
 

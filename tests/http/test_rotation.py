@@ -18,7 +18,7 @@ from everthread import wiring
 from everthread.context.tokens import O200k
 from everthread.core.ids import Tenant
 from front_door import Client, Everthread
-from upstream import Behaviour, Upstream, calls, text_of
+from upstream import Behaviour, Upstream, calls, says, text_of
 
 COUNTER = O200k()
 BUDGET = 2000
@@ -333,6 +333,42 @@ def test_pictures_are_still_there_for_the_next_question(start: Start, upstream: 
     time.sleep(0.1)
     client.say("Which one is red?", session=name)
     assert any(isinstance(message["content"], list) for message in upstream.prompts[-1])
+
+
+def test_a_turn_of_many_tool_calls_is_still_there_for_the_next_question(
+    start: Start, upstream: Upstream, name: str
+) -> None:
+    client = start().client
+    upstream.plan[:] = [calls_tool("call_0")]
+    client.say("Which of the ten files has the bug?", session=name)
+    for number in range(10):
+        more = [calls_tool(f"call_{number + 1}")] if number < 9 else [says("It is in file 7, line 42.")]
+        upstream.plan[:] = more
+        result = {"role": "tool", "tool_call_id": f"call_{number}", "content": f"file {number}: " + "some code " * 600}
+        assert client.say([result], session=name).status == 200
+    time.sleep(0.2)
+    answer = client.say("Are you sure?", session=name)
+    seen = [text_of(message) for message in window(upstream.prompts[-1])]
+    assert seen[0] == "Which of the ten files has the bug?"
+    assert seen[-2] == "It is in file 7, line 42."
+    assert answer.hermes["context"]["prompt_tokens"] <= 12_000
+
+
+def test_the_newest_turn_comes_before_the_log(start: Start, upstream: Upstream, name: str) -> None:
+    client = start(context_budget="4000").client
+    for number in range(120):
+        client.say(question(number), session=name)
+    client.say("Please translate the next text to Finnish.", session=name)
+    time.sleep(0.2)
+    client.say("A long text. " * 850, session=name)
+    seen = [text_of(message) for message in window(upstream.prompts[-1])]
+    assert seen[-3] == "Please translate the next text to Finnish."
+
+
+def test_a_body_that_ends_with_a_commands_answer_has_nothing_new(client: Client, name: str) -> None:
+    told = [{"role": "user", "content": "/new"}, {"role": "assistant", "content": "This is a new session: ses_1"}]
+    for body in (told, [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}, *told]):
+        assert client.say(body, session=name).status == 400
 
 
 def test_compressing_leaves_the_newest_turn(client: Client, upstream: Upstream, name: str) -> None:

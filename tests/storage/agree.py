@@ -133,3 +133,10 @@ async def compare_replays(store: SqliteStore, model: Model, now: datetime) -> No
         else:
             assert known == Reserved()
             await store.release(tenant, Replay(key, b"print"))
+
+
+async def left(store: SqliteStore) -> list[str]:
+    """The tables that still have something to say about a conversation."""
+    tables = ("thread", "lineage", "session", "step", "prior", "chunk", "replay", "scope WHERE session_key IS NULL")
+    with store._read() as db:
+        return [table for table in tables if db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()]

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from tests.contract.test_store import step
-from tests.storage.agree import WORD, A, B, alike, all_in_order, compare, compare_replays
+from tests.storage.agree import WORD, A, B, alike, all_in_order, compare, compare_replays, left
 from tests.storage.deeds import Deed, append, branch, delete, end, opened, rotate, start, tidy
 from tests.storage.model import Model, Path
 
@@ -108,7 +108,7 @@ WORDS = st.builds(
     source=st.sampled_from(["api", "api", "api", "job"]),
     message_id=st.sampled_from(["m1", "m2", None]),
     parent_message_id=st.sampled_from([None, "", "m1"]),
-    named=st.sampled_from([True, True, False]),
+    named=st.booleans(),
     replay=st.sampled_from([False, False, True]),
 )
 
@@ -171,9 +171,19 @@ class Conversations(RuleBasedStateMachine):
                 await self.again()
                 await all_in_order(self.store, self.model)
                 await compare_replays(self.store, self.model, self.now)
+                await self.emptied()
         finally:
             for store in self.open:
                 await store.close()
+
+    async def emptied(self) -> None:
+        """What is deleted leaves nothing behind, not even what threads shared."""
+        for thread in self.model.threads.values():
+            session = self.model.session(thread.head)
+            await self.store.delete(thread.tenant, session, now=self.now)
+            assert await self.store.check(repair=False) == ()
+        await self.store.tidy(unnamed_before=self.now, replays_before=self.now + timedelta(days=1), limit=1000)
+        assert await left(self.store) == []
 
     def folder(self) -> Folder:
         folder = self.home / self.unique("f")
@@ -472,9 +482,9 @@ class Conversations(RuleBasedStateMachine):
 
     # --- rules --------------------------------------------------------------------------------------------------
 
-    @initialize(imported=HISTORY, words=st.lists(WORDS, max_size=6))
-    def there_is_a_thread(self, imported: tuple[Exchange, ...], words: list[Words]) -> None:
-        session = self.fresh(SessionId("n0"), None, named=True, imported=imported)
+    @initialize(imported=HISTORY, words=st.lists(WORDS, max_size=6), named=st.booleans())
+    def there_is_a_thread(self, imported: tuple[Exchange, ...], words: list[Words], named: bool) -> None:
+        session = self.fresh(SessionId("n0"), None, named=named, imported=imported)
         for some in words:
             begins = session.last_seq == 0
             given = self.said(session, some)

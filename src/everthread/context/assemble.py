@@ -48,11 +48,12 @@ def frame(
     options: Options,
     *,
     log: Callable[[int], Sealed],
+    newest: int,
     budget: int,
     counter: TokenCounter,
 ) -> Frame:
-    """The fixed part of a prompt, with as much of the log as its share and the message allow; ContextTooLong when it
-    is over the budget even without."""
+    """The fixed part of a prompt, with as much of the log as its share allows beside the message and the newest turn;
+    ContextTooLong when it is over the budget even without."""
     given = weigh(instructions, counter) + weigh_options(options, counter)
     message = weigh(input, counter)
     if given + message > budget:
@@ -61,7 +62,8 @@ def frame(
             f" instructions and tools); the budget is {budget}. Shorten it, or raise EVERTHREAD_CONTEXT_BUDGET.",
             param="messages",
         )
-    sealed = log(min(shares(budget - given).log, budget - given - message - counter.per_message))
+    free = budget - given - message - counter.per_message
+    sealed = log(min(shares(budget - given).log, free - newest if newest <= free else free))
     if not sealed.text:
         return Frame(instructions, input, given, 0, message, budget)
     weight = sealed.tokens + counter.per_message
@@ -82,9 +84,9 @@ def assemble(frame: Frame, past: tuple[Past, ...], counter: TokenCounter, *, dis
     going_on = begins_with_result(frame.input)
     newest: tuple[Message, ...] = ()
     weight = 0
-    if going_on and (last_units := units(past)):
-        newest, weight = unfinished(frame, last_units.pop(), limits, counter)
-        past = tuple(step for unit in last_units for step in unit)
+    if (going_on or sum(step.tokens for step in past) > frame.room) and (last_units := units(past)):
+        newest, weight = trimmed(frame, last_units.pop(), limits, counter, whole=going_on)
+        past = tuple(step for unit in last_units for step in unit) if newest else ()
     if going_on and not newest:
         raise ContextTooLong(
             f"The tool call that this answers does not fit beside its result; the budget is {frame.budget} tokens.",
@@ -106,22 +108,18 @@ def assemble(frame: Frame, past: tuple[Past, ...], counter: TokenCounter, *, dis
     )
 
 
-def unfinished(
-    frame: Frame, unit: tuple[Past, ...], limits: shorten.Limits, counter: TokenCounter
+def trimmed(
+    frame: Frame, unit: tuple[Past, ...], limits: shorten.Limits, counter: TokenCounter, *, whole: bool
 ) -> tuple[tuple[Message, ...], int]:
-    """The turn whose tool results came in: whole if it fits, else shortened, else without its oldest calls."""
-    answered = {message.answers for message in frame.input}
-    extra = (counter.per_message + NO_RESULT) * unanswered(unit, answered)
-    whole = tuple(message for step in unit for message in step.messages)
+    """The newest turn as far as it fits: whole while it goes on, else shortened, else without its oldest tool calls."""
+    extra = (counter.per_message + NO_RESULT) * unanswered(unit, {message.answers for message in frame.input})
     short = tuple(message for step in unit for message in shorten.shown(step, limits))
-    for messages in (whole, short):
-        weight = weigh(messages, counter) + extra
-        if weight <= frame.room:
-            return messages, weight
-    asked = [message for message in short if message.role == "user"]
-    calls = [number for number, message in enumerate(short) if message.calls]
-    for first in calls[1:]:
-        messages = (*(asked[:1] if asked else ()), *short[first:])
+    forms = [tuple(message for step in unit for message in step.messages), short] if whole else [short]
+    asked = tuple(message for message in short if message.role == "user")[:1]
+    forms += [(*asked, *short[number:]) for number, message in enumerate(short) if message.calls][1:]
+    if not short[-1].calls:
+        forms.append((*asked, short[-1]))
+    for messages in forms:
         weight = weigh(messages, counter) + extra
         if weight <= frame.room:
             return messages, weight

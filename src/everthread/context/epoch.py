@@ -27,20 +27,21 @@ def shares(room: int) -> Shares:
 
 
 class Room(msgspec.Struct, frozen=True):
-    """What a session's window may hold."""
+    """What a session may hold, in tokens."""
 
-    mark: int  # beyond it the session rotates
-    keep: int  # what a rotation leaves
-    most: int  # the newest turn stays up to this weight, whatever was to be left
+    mark: int  # a window beyond it is rotated
+    keep: int  # what a rotation leaves of it
+    log: int  # all blocks together
+    block: int  # one more
 
 
-def room(budget: int, *, given: int, log: int, message: int = 0) -> Room:
-    """Room for a window beside the client's instructions and tools, the log and a message (0: one like any other)."""
+def room(budget: int, *, given: int, log: int, beside: int | None = None) -> Room:
+    """Room beside instructions and tools that usually weigh `given`, and the log as it is; `beside` is what one message
+    leaves for the window."""
     part = shares(budget - given)
-    free = budget - given - log
-    mark = max(0, min(part.window, free - part.tail - part.message))
-    most = max(0, free - part.block - max(message, part.message))
-    return Room(mark, min(mark // 2, most), most)
+    mark = max(0, min(part.window, budget - given - log - part.tail - part.message))
+    keep = mark // 2 if beside is None else max(0, min(mark // 2, beside - part.block))
+    return Room(mark, keep, part.log, part.block)
 
 
 def turns(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
@@ -57,13 +58,13 @@ def turns(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
     return [tuple(unit) for unit in units]
 
 
-def split(past: tuple[Past, ...], to: Room) -> tuple[tuple[Past, ...], tuple[Past, ...]]:
-    """The older turns, and the newest ones that are kept: the very newest also when it is heavy, if it fits at all."""
+def split(past: tuple[Past, ...], keep: int) -> tuple[tuple[Past, ...], tuple[Past, ...]]:
+    """The older turns, and the newest ones that weigh at most `keep` tokens: the very newest, whatever it weighs."""
     kept = 0
     weight = 0
     for unit in reversed(turns(past)):
         weight += sum(step.tokens for step in unit)
-        if weight > (to.keep if kept else max(to.keep, to.most)):
+        if kept and weight > keep:
             break
         kept += len(unit)
     return past[: len(past) - kept], past[len(past) - kept :]

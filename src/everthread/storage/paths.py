@@ -18,26 +18,33 @@ SEEN_AT_LEAST = 4  # steps before a place: an epoch that began just there would 
 ASKED_AT_ONCE = 200  # hashes looked up in one query
 
 
-def segments(
-    db: sqlite3.Connection, tenant: Tenant, session: Session, down_to: int = 1
-) -> Iterator[tuple[str, int, int]]:
+Piece = tuple[str, int, int]  # a lineage, the first and the last of its steps on a path
+
+
+def segments(db: sqlite3.Connection, tenant: Tenant, session: Session, down_to: int = 1) -> Iterator[Piece]:
     """The pieces of a path, newest first: a lineage with its first and last step, and then the one it left."""
-    lineage, last = session.lineage, session.last_seq
-    fork, fork_seq = session.fork, session.fork_seq
+    first = session.fork_seq + 1 if session.fork is not None else 1
+    if max(first, down_to) <= session.last_seq:
+        yield session.lineage, max(first, down_to), session.last_seq
+    if session.fork is not None and session.fork_seq >= down_to:
+        yield from upwards(db, tenant, session.fork, min(session.last_seq, session.fork_seq), down_to)
+
+
+def upwards(db: sqlite3.Connection, tenant: Tenant, lineage: str, last: int, down_to: int = 1) -> Iterator[Piece]:
+    """The pieces of the path that ends with this step."""
     while True:
+        row = db.execute(
+            "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, lineage)
+        ).fetchone()
+        if row is None:  # it was deleted meanwhile
+            raise SessionMoved
+        fork, fork_seq = row[0], row[1] or 0
         first = fork_seq + 1 if fork is not None else 1
         if max(first, down_to) <= last:
             yield lineage, max(first, down_to), last
         if fork is None or fork_seq < down_to:
             return
         lineage, last = fork, min(last, fork_seq)
-        row = db.execute(
-            "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ? AND tip != ''",
-            (tenant, lineage),
-        ).fetchone()
-        if row is None:  # the thread it left was deleted meanwhile, and its steps have another owner now
-            raise SessionMoved
-        fork, fork_seq = row[0], row[1] or 0
 
 
 def backwards(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Iterator[Past]:
@@ -200,17 +207,19 @@ def nearest(
     return after(db, tenant, *max(mine, key=lambda spot: spot[3])[1:3])
 
 
-Piece = tuple[str, int, int]  # a lineage, the first and the last of its steps on a path
-
-
 def foreign(db: sqlite3.Connection, tenant: Tenant, session: Session) -> dict[str, list[Piece]]:
-    """The pieces of a fork's path that belong to other threads."""
+    """What a fork shares with other threads, on any of its paths, by thread."""
     found: dict[str, list[Piece]] = {}
-    for piece in segments(db, tenant, session):
-        (thread,) = db.execute(
-            "SELECT thread FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, piece[0])
-        ).fetchone() or (session.thread,)
-        if thread != session.thread:
+    for lineage, last in db.execute(
+        "SELECT left.lineage, max(own.fork_seq) FROM lineage AS own JOIN lineage AS left"
+        " ON left.tenant = own.tenant AND left.lineage = own.fork_lineage"
+        " WHERE own.tenant = ? AND own.thread = ? AND left.thread != own.thread GROUP BY left.lineage",
+        (tenant, session.thread),
+    ).fetchall():
+        for piece in upwards(db, tenant, lineage, last):
+            (thread,) = db.execute(
+                "SELECT thread FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, piece[0])
+            ).fetchone()
             found.setdefault(thread, []).append(piece)
     return found
 

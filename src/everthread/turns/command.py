@@ -127,6 +127,10 @@ def without_commands(turn: Turn) -> Turn:
     }
     if not gone:
         return turn
+    if len(messages) - 1 in gone:
+        raise Malformed(
+            "messages ends with the server's own answer to a command; there is nothing new.", param="messages"
+        )
     left = tuple(message for number, message in enumerate(messages) if number not in gone)
     return msgspec.structs.replace(turn, messages=left)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from functools import lru_cache
 
 import msgspec
@@ -52,7 +53,7 @@ class Planning:
         self._budget = budget
         self._limits = shorten.limits(budget)
         self._sealed = lru_cache(maxsize=LOGS_AT_HAND)(lambda stored, most: sealed(stored, counter, most))
-        self._given: dict[LineageId, int] = {}
+        self._given: dict[LineageId, deque[int]] = {}
 
     async def plan(self, turn: Turn, session: Session | None, session_id: SessionId) -> Plan:
         """Everything that is decided before the model is asked."""
@@ -67,12 +68,12 @@ class Planning:
         held = await self._store.epoch(tenant, session, tokens=self._rotations.reads)
         reconcile.refuse_unknown_calls(new, held.past[-1].messages[-1].calls if held.past else ())
         fixed = self._frame(turn, held, new)
-        usual = self._usually_given(session.lineage, fixed.given)
+        usual = fixed.given if turn.envelope.auxiliary else self._usually_given(session.lineage, fixed.given)
         if not placed.branches and not turn.envelope.auxiliary and not begins_with_result(new):
             for _ in range(MOST_ROTATIONS):
-                if sum(step.tokens for step in held.past) <= fixed.room + fixed.given - usual:
+                if sum(step.tokens for step in held.past) <= fixed.room + max(0, fixed.given - usual):
                     break
-                to = epoch.room(self._budget, given=usual, log=fixed.log, message=fixed.message)
+                to = epoch.room(self._budget, given=usual, log=fixed.log, beside=fixed.room)
                 session, held = await self._made_room(turn, session, held, to)
                 fixed = self._frame(turn, held, new)
         assembled = assemble(fixed, held.past, self._counter, distilled=session.distilled)
@@ -80,11 +81,11 @@ class Planning:
 
     def _usually_given(self, lineage: LineageId, given: int) -> int:
         """What a path's instructions and tools weigh, a single heavy request aside: that one sees less, once."""
-        before = self._given.get(lineage, given)
         if len(self._given) >= MOST_AT_HAND:
             self._given.clear()
-        self._given[lineage] = given
-        return min(before, given)
+        lately = self._given.setdefault(lineage, deque(maxlen=4))
+        lately.append(given)
+        return sorted(lately)[-2] if len(lately) > 1 else given
 
     def _first(self, turn: Turn, session_id: SessionId) -> Plan:
         """The plan of a thread's first turn; a history in the body is brought along."""
@@ -110,7 +111,16 @@ class Planning:
         def log(most: int) -> Sealed:
             return self._sealed(stored, most) if stored else Sealed()
 
-        return frame(turn.instructions, new, turn.options, log=log, budget=self._budget, counter=self._counter)
+        newest = sum(step.tokens for unit in epoch.turns(held.past)[-1:] for step in unit) if stored else 0
+        return frame(
+            turn.instructions,
+            new,
+            turn.options,
+            log=log,
+            newest=newest,
+            budget=self._budget,
+            counter=self._counter,
+        )
 
     async def _made_room(self, turn: Turn, session: Session, held: Epoch, to: Room) -> tuple[Session, Epoch]:
         """The session after a rotation that could not wait; if it fails, the newest that fits is sent."""

@@ -55,7 +55,6 @@ class Rotations:
         self._counter = counter
         self._budget = budget
         self._distil = distil
-        self._shares = epoch.shares(budget)
         self._running: dict[LineageId, asyncio.Task[None]] = {}
         self._extracting: dict[LineageId, asyncio.Task[Sealing | None]] = {}
 
@@ -93,13 +92,13 @@ class Rotations:
         if sealing is None:
             return
         if self._distil:
-            sealing = await self._retold(sealing, held.past)
+            sealing = await self._retold(sealing, held.past, to)
         async with self._store.claim(tenant, session.id, by=StepId(self._ids.new())):
             tip = await self._store.tip(tenant, session.lineage)
             if tip.id == session.id:  # else the loser's block is discarded
                 newest = await self._store.epoch(tenant, tip, tokens=self.reads)
                 if not epoch.open_call(newest.past):
-                    await self._seal(tenant, tip, held.log, sealing)
+                    await self._seal(tenant, tip, held.log, sealing, to)
 
     async def now(self, tenant: Tenant, session_id: SessionId) -> Session:
         """Rotates at once; the session itself when there is nothing that could go to the log."""
@@ -117,26 +116,27 @@ class Rotations:
             return session
         if to is None:
             weight = sum(step.tokens for step in kept.past)
-            to = Room(weight, weight // 2, self._budget)
+            usual = epoch.shares(self._budget)
+            to = Room(weight, weight // 2, usual.log, usual.block)
         under_way = self._extracting.get(session.lineage)
         sealing = await (asyncio.shield(under_way) if under_way else self._sealing(session, kept.past, to))
         if sealing is None or sealing.session != session.id:
             return session
-        return await self._seal(tenant, session, kept.log, sealing)
+        return await self._seal(tenant, session, kept.log, sealing, to)
 
     async def _sealing(self, session: Session, past: tuple[Past, ...], to: Room) -> Sealing | None:
         """The older turns as a block; None when there are none."""
-        older, kept = epoch.split(past, to)
+        older, kept = epoch.split(past, to.keep)
         if not older:
             return None
         said = told(older, self._clock)
-        block = await asyncio.to_thread(log.extract, said, room=self._shares.block, counter=self._counter)
+        block = await asyncio.to_thread(log.extract, said, room=to.block, counter=self._counter)
         return Sealing(session.id, block, kept[0].seq if kept else session.last_seq + 1)
 
-    async def _retold(self, sealing: Sealing, past: tuple[Past, ...]) -> Sealing:
+    async def _retold(self, sealing: Sealing, past: tuple[Past, ...], to: Room) -> Sealing:
         """The block in a model's words, if it writes one that holds all that the extracted one does."""
         said = told(tuple(step for step in past if step.seq < sealing.from_seq), self._clock)
-        room = self._shares.block
+        room = to.block
         prompt = Prompt(model="", messages=distil.brief(said, room=room, over=sealing.block), auxiliary=True)
         folding = Folding()
         try:
@@ -154,10 +154,10 @@ class Rotations:
             logger.info("the model's log block lost something; the extracted one stands")
         return Sealing(sealing.session, block or sealing.block, sealing.from_seq, spent)
 
-    async def _seal(self, tenant: Tenant, session: Session, stored: str | None, sealing: Sealing) -> Session:
+    async def _seal(self, tenant: Tenant, session: Session, stored: str | None, sealing: Sealing, to: Room) -> Session:
         earlier = log.decode(stored) if stored else ()
         blocks = (*earlier, log.without_repeats(sealing.block, earlier, self._counter))
-        bounded = await asyncio.to_thread(log.consolidate, blocks, room=self._shares.log, counter=self._counter)
+        bounded = await asyncio.to_thread(log.consolidate, blocks, room=to.log, counter=self._counter)
         now = self._clock.now()
         child = session.rotated(
             child_id(session.root, now, self._ids.new()), from_seq=sealing.from_seq, distilled=sealing.distilled

@@ -11,7 +11,7 @@ from everthread.agent import loop
 from everthread.agent.loop import Interruption
 from everthread.context import epoch, reconcile, shorten
 from everthread.context.tokens import weigh
-from everthread.core.ids import CURRENT, SessionId, StepId, is_ephemeral
+from everthread.core.ids import CURRENT, LineageId, SessionId, StepId, is_ephemeral
 from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, TokenCounter
 from everthread.core.session import Session
@@ -136,7 +136,7 @@ class Turns:
         session_id = envelope.session_id or self._fresh_id()
         begun = False
         try:
-            arrived = await self._store.find(envelope.tenant, session_id)
+            arrived = await self._tips(turn, session_id)
             async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
                 permit(envelope, claim.session)
                 known = await self._known(turn, claim.session, arrived)
@@ -190,7 +190,7 @@ class Turns:
             async for some in events:
                 yield some
 
-    async def _known(self, turn: Turn, session: Session | None, arrived: Session | None) -> Recorded | None:
+    async def _known(self, turn: Turn, session: Session | None, arrived: dict[LineageId, int]) -> Recorded | None:
         """What this very request led to, if it came before: by the client's own message id, or as a retry."""
         envelope = turn.envelope
         if session is None:
@@ -203,19 +203,35 @@ class Turns:
                 return Recorded(session, said)
         if envelope.body is None:
             return None
-        same = arrived is not None and arrived.lineage == session.lineage
-        seen = arrived.last_seq if arrived and same else session.fork_seq  # of this path, when the request came
-        overtaken = seen < session.last_seq and any(message.role == "assistant" for message in turn.messages)
-        if not overtaken and not envelope.again:
-            return None
-        step = await self._store.repeated(
-            envelope.tenant,
-            session,
-            envelope.body,
-            after=seen if overtaken else session.last_seq,
-            since=self._clock.now() - TRIED_AGAIN if envelope.again else None,
-        )
-        return Recorded(session, step) if step else None
+        answered = any(message.role == "assistant" for message in turn.messages)
+        now = self._clock.now()
+        for tip in {one.lineage: one for one in (session, await self._head(turn, session))}.values():
+            seen = arrived.get(tip.lineage, tip.fork_seq)  # how far the path had come when the request did
+            overtaken = answered and seen < tip.last_seq
+            if overtaken or envelope.again:
+                step = await self._store.repeated(
+                    envelope.tenant,
+                    tip,
+                    envelope.body,
+                    after=seen if overtaken else tip.last_seq,
+                    since=now - TRIED_AGAIN if envelope.again else None,
+                )
+                if step is not None:
+                    return Recorded(tip, step)
+        return None
+
+    async def _tips(self, turn: Turn, session_id: SessionId) -> dict[LineageId, int]:
+        """How far the path that an id leads to has come, and the path last answered."""
+        session = await self._store.find(turn.envelope.tenant, session_id)
+        if session is None:
+            return {}
+        head = await self._head(turn, session)
+        return {session.lineage: session.last_seq, head.lineage: head.last_seq}
+
+    async def _head(self, turn: Turn, session: Session) -> Session:
+        if turn.envelope.session_id == session.root:
+            return session
+        return await self._store.find(turn.envelope.tenant, session.root) or session
 
     # --- after the model has answered ---------------------------------------------------------------------------
 
