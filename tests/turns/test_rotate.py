@@ -129,3 +129,13 @@ async def test_turns_that_came_while_a_block_was_written_are_in_the_childs_windo
     assert [text.split(" costs")[0] for text in seen[1:-1:2]] == [
         f"Order {number}" for number in range(session.from_seq - 1, 12)
     ]
+
+
+async def test_heavy_turns_do_not_rotate_each_time(store: Stubborn) -> None:
+    store.refuses = None
+    engine = turns(store, Scripted("Noted. " * 150))
+    sessions = set()
+    for number in range(12):
+        sessions.add((await ask(engine, f"Order {number}. " + "And so on. " * 30)).session.id)
+        await engine.rotations.settle()
+    assert 2 < len(sessions) < 8

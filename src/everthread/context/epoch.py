@@ -30,6 +30,7 @@ class Room(msgspec.Struct, frozen=True):
     """What a session may hold, in tokens."""
 
     mark: int  # a window beyond it is rotated
+    most: int  # or beyond this one, when its turns are so heavy that a rotation would leave only one
     keep: int  # what a rotation leaves of it
     log: int  # all blocks together
     block: int  # one more
@@ -39,9 +40,10 @@ def room(budget: int, *, given: int, log: int, beside: int | None = None) -> Roo
     """Room beside instructions and tools that usually weigh `given`, and the log as it is; `beside` is what one message
     leaves for the window."""
     part = shares(budget - given)
-    mark = max(0, min(part.window, budget - given - log - part.tail - part.message))
+    most = max(0, budget - given - log - part.tail - part.message)
+    mark = min(part.window, most)
     keep = mark // 2 if beside is None else max(0, min(mark // 2, beside - part.block))
-    return Room(mark, keep, part.log, part.block)
+    return Room(mark, most, keep, part.log, part.block)
 
 
 def turns(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
@@ -68,6 +70,12 @@ def split(past: tuple[Past, ...], keep: int) -> tuple[tuple[Past, ...], tuple[Pa
             break
         kept += len(unit)
     return past[: len(past) - kept], past[len(past) - kept :]
+
+
+def full(past: tuple[Past, ...], to: Room) -> bool:
+    """The window has passed its mark, and it is worth a rotation."""
+    weight = sum(step.tokens for step in past)
+    return weight > to.mark and (weight > to.most or len(turns(split(past, to.keep)[1])) > 1)
 
 
 def open_call(past: tuple[Past, ...]) -> bool:

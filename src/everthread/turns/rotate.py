@@ -117,7 +117,7 @@ class Rotations:
         if to is None:
             weight = sum(step.tokens for step in kept.past)
             usual = epoch.shares(self._budget)
-            to = Room(weight, weight // 2, usual.log, usual.block)
+            to = Room(weight, weight, weight // 2, usual.log, usual.block)
         under_way = self._extracting.get(session.lineage)
         sealing = await (asyncio.shield(under_way) if under_way else self._sealing(session, kept.past, to))
         if sealing is None or sealing.session != session.id:

@@ -13,7 +13,7 @@ from everthread.context import epoch, reconcile, shorten
 from everthread.context.tokens import weigh
 from everthread.core.ids import CURRENT, LineageId, SessionId, StepId, is_ephemeral
 from everthread.core.messages import Message, begins_with_result
-from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, TokenCounter
+from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, TokenCounter, past_of
 from everthread.core.session import Session
 from everthread.core.transcript import Archive
 from everthread.core.turn import Envelope, Events, Finished, Folding, Prompt, Started, Step, Turn, Usage
@@ -285,9 +285,11 @@ class Turns:
     def _make_room_later(self, asking: Asking, session: Session, step: Step) -> None:
         """Rotates off the reply's path when the next turn would find the window too full."""
         plan = asking.plan
-        window = sum(past.tokens for past in plan.past) + step.tokens
         to = epoch.room(self._budget, given=plan.given, log=plan.assembled.context.log)
-        if window > to.mark and not step.answer.calls:
+        if sum(past.tokens for past in plan.past) + step.tokens <= to.mark or step.answer.calls:
+            return
+        past = (*plan.past, past_of(step.messages(), step.tokens, step.turn, step.seq, step.said_at))
+        if epoch.full(past, to):
             self.rotations.later(asking.turn.envelope.tenant, session, to)
 
     def _fresh_id(self) -> SessionId:
