@@ -672,3 +672,12 @@ async def test_the_place_before_words_is_found_behind_what_others_said_since_the
     found = await store.matching(A, forked, [b"origin 3"])
     assert found is not None
     assert (found[1].seq, (await store.before(A, found[1])).seq) == (4, 2)
+
+
+async def test_who_holds_a_fork_while_its_origin_goes_is_not_given_less_than_was_said(store: SqliteStore) -> None:
+    origin = await talk(store, "origin", 2)
+    held = await more(store, await fork(store, origin, "fork"), 1)
+    await store._write(lambda db: ledger.condemn(db, A, origin.thread, 0))
+    with pytest.raises(SessionMoved):
+        await store.epoch(A, held, tokens=1000)
+    assert await texts(store, await store.tip(A, held.lineage)) == [*turns("origin", 1, 2), *turns("fork", 3, 3)]

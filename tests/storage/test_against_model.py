@@ -388,31 +388,18 @@ class Conversations(RuleBasedStateMachine):
         assert place.messages == sum(len(exchange.messages) for exchange in imported)
         assert place.rolling == (imported[-1].rolling if imported else b"")
 
-    def steps(self, session: Session) -> Iterator[tuple[LineageId, int, Step]]:
-        for lineage in self.model.lineages(session.thread):
-            for seq, said in enumerate(self.model.paths[lineage].steps, start=1):
-                yield lineage, seq, said
-
-    def surely(self, session: Session) -> dict[StepId, tuple[int, Step]]:
-        """The steps of the session's path, and those that were said in its thread."""
+    def said_in(self, thread: ThreadId) -> dict[StepId, tuple[int, Step]]:
+        """Each step of the thread's paths, with its number."""
         return {
             said.id: (seq, said)
-            for lineage, seq, said in self.steps(session)
-            if lineage == session.lineage or self.model.homes[said.id] == session.thread
-        }
-
-    def perhaps(self, session: Session) -> dict[StepId, tuple[int, Step]]:
-        """The steps that the thread may have taken over from one that is gone."""
-        return {
-            said.id: (seq, said)
-            for _, seq, said in self.steps(session)
-            if self.model.homes[said.id] not in self.model.threads
+            for lineage in self.model.lineages(thread)
+            for seq, said in enumerate(self.model.paths[lineage].steps, start=1)
         }
 
     async def matching(self, tenant: Tenant, session: Session, pick: int) -> Place | None:
         """Asks for all that was said up to some place, the newest first, as a client that resends it does."""
         path = self.model.paths[one(self.model.lineages(session.thread), pick)]
-        known = {said.rolling for _, said in self.surely(session).values()} | {
+        known = {said.rolling for _, said in self.said_in(session.thread).values()} | {
             exchange.rolling for exchange in self.model.paths[session.lineage].imported
         }
         said: list[Exchange | Step] = [*path.imported, *path.steps]
@@ -424,8 +411,7 @@ class Conversations(RuleBasedStateMachine):
             assert number is None
             return None
         place = found[1]
-        assert place.rolling == hashes[found[0]]
-        assert found[0] == number or place.rolling in {said.rolling for _, said in self.perhaps(session).values()}
+        assert (found[0], place.rolling) == (number, hashes[found[0]])
         steps = self.model.paths[session.lineage].steps
         own = [seq for seq, step in enumerate(steps, start=1) if step.rolling == place.rolling]
         if own:
@@ -445,7 +431,7 @@ class Conversations(RuleBasedStateMachine):
         assert self.before(earlier) == before
 
     async def following(self, tenant: Tenant, session: Session, message_id: str) -> Place | None:
-        said = [step for _, (_, step) in sorted(self.surely(session).items()) if step.message_id == message_id]
+        said = [step for _, (_, step) in sorted(self.said_in(session.thread).items()) if step.message_id == message_id]
         place = await self.store.following(tenant, session, message_id)
         if place is None:
             assert not said
@@ -459,16 +445,10 @@ class Conversations(RuleBasedStateMachine):
         return place
 
     async def opening(self, tenant: Tenant, session: Session) -> Place | None:
-        surely, perhaps = (
-            [seq - 1 for seq, step in said.values() if step.parent_message_id == ""]
-            for said in (self.surely(session), self.perhaps(session))
-        )
+        said = [seq for seq, step in self.said_in(session.thread).values() if step.parent_message_id == ""]
         place = await self.store.opening(tenant, session)
-        if place is None:
-            assert not surely
-            return None
-        assert not place.last
-        assert place.seq == min(surely, default=None) or place.seq in perhaps
+        assert (place.seq if place else None) == (min(said) - 1 if said else None)
+        assert place is None or not place.last
         return place
 
     def plan(self, tenant: Tenant, session: Session, place: Place) -> Planned:

@@ -61,7 +61,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Stubborn]:
     await opened.close()
 
 
-def turns(store: SqliteStore, model: Scripted, *, distil: bool = False) -> Turns:
+def turns(store: SqliteStore, model: Scripted, *, budget: int = BUDGET) -> Turns:
     return Turns(
         store=store,
         archive=store,
@@ -69,8 +69,7 @@ def turns(store: SqliteStore, model: Scripted, *, distil: bool = False) -> Turns
         clock=Ticking(),
         ids=Numbered(),
         counter=O200k(),
-        budget=BUDGET,
-        distil=distil,
+        budget=budget,
     )
 
 
@@ -133,9 +132,9 @@ async def test_turns_that_came_while_a_block_was_written_are_in_the_childs_windo
 
 async def test_heavy_turns_do_not_rotate_each_time(store: Stubborn) -> None:
     store.refuses = None
-    engine = turns(store, Scripted("Noted. " * 150))
+    engine = turns(store, Scripted("Noted. " * 1100), budget=12_000)
     sessions = set()
-    for number in range(12):
-        sessions.add((await ask(engine, f"Order {number}. " + "And so on. " * 30)).session.id)
+    for number in range(16):
+        sessions.add((await ask(engine, f"Order {number}. " + "And so on. " * 230)).session.id)
         await engine.rotations.settle()
-    assert 2 < len(sessions) < 8
+    assert 2 < len(sessions) < 12

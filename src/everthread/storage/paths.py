@@ -34,9 +34,10 @@ def upwards(db: sqlite3.Connection, tenant: Tenant, lineage: str, last: int, dow
     """The pieces of the path that ends with this step."""
     while True:
         row = db.execute(
-            "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ?", (tenant, lineage)
+            "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ? AND tip != ''",
+            (tenant, lineage),
         ).fetchone()
-        if row is None:  # it was deleted meanwhile
+        if row is None:  # it was deleted meanwhile, and its steps have another owner now
             raise SessionMoved
         fork, fork_seq = row[0], row[1] or 0
         first = fork_seq + 1 if fork is not None else 1
