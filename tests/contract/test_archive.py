@@ -549,6 +549,15 @@ async def test_not_a_word_of_a_deleted_session_is_left_in_the_files(store: Sqlit
     assert await store.check(repair=False) == ()
 
 
+async def test_not_a_word_of_an_expired_session_is_left_in_the_files(store: SqliteStore, tmp_path: Path) -> None:
+    await put(store, fresh("unnamed", named=False), "secretaxolotl " * 20)
+    await talk(store, "kept", 5)
+    later = NOW + timedelta(days=8)
+    assert await store.tidy(unnamed_before=later, replays_before=NOW, limit=10) == 1
+    files = [path for path in tmp_path.iterdir() if path.name.startswith("store.db")]
+    assert not [path for path in files if b"secretaxolotl" in path.read_bytes()]
+
+
 async def test_a_thread_can_be_deleted_twice_at_once(store: SqliteStore) -> None:
     session = await talk(store, "s", 30)
     await asyncio.gather(store.delete(A, session, now=NOW), store.delete(A, session, now=NOW))

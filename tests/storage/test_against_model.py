@@ -107,7 +107,7 @@ WORDS = st.builds(
     tokens=st.sampled_from([10, 1, 30, 0]),
     source=st.sampled_from(["api", "api", "api", "job"]),
     message_id=st.sampled_from(["m1", "m2", None]),
-    parent_message_id=st.sampled_from([None, "", "m1"]),
+    parent_message_id=st.sampled_from([None, "m1", "m2", None, ""]),
     named=st.booleans(),
     replay=st.sampled_from([False, False, True]),
 )
@@ -397,8 +397,8 @@ class Conversations(RuleBasedStateMachine):
         }
 
     async def matching(self, tenant: Tenant, session: Session, pick: int) -> Place | None:
-        """Asks for all that was said up to some place, the newest first, as a client that resends it does."""
-        path = self.model.paths[one(self.model.lineages(session.thread), pick)]
+        """Asks for all that was said up to some place of some thread, the newest first, as who resends it does."""
+        path = one(list(self.model.paths.values()), pick)
         known = {said.rolling for _, said in self.said_in(session.thread).values()} | {
             exchange.rolling for exchange in self.model.paths[session.lineage].imported
         }
@@ -442,6 +442,8 @@ class Conversations(RuleBasedStateMachine):
         assert before[-1].message_id == message_id
         mine = [step for step in said if self.model.homes[step.id] == session.thread]
         assert not mine or mine[-1] in self.before(place)[len(before) - 1 :]
+        path = self.model.paths[place.lineage]
+        assert path.thread != session.thread or all(step.source == "api" for step in path.steps[place.seq :][:1])
         return place
 
     async def opening(self, tenant: Tenant, session: Session) -> Place | None:

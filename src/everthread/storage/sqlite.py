@@ -44,8 +44,7 @@ from everthread.storage.writer import Later, Writer
 
 log = logging.getLogger("everthread.storage")
 
-ERASED_AT_ONCE = 200  # steps: a short while for those who wait
-DELETED_AT_ONCE = 20  # steps, while someone waits for the deletion: others wait some milliseconds
+ERASED_AT_ONCE = 20  # steps of a thread: a short while for those who wait
 
 SESSION_COLUMNS = """
     tip.session, thread.root, tip.parent, thread.thread, lineage.lineage, scope.scope, scope.session_key,
@@ -88,6 +87,7 @@ class SqliteStore:
         self._sessions = Sessions()
         self._epochs = Epochs()
         self._sweeping = asyncio.Lock()
+        self._unswept = False
 
     # --- life ---------------------------------------------------------------------------------------------------
 
@@ -390,7 +390,7 @@ class SqliteStore:
         return session
 
     async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
-        def job(db: sqlite3.Connection) -> tuple[int, int]:
+        def job(db: sqlite3.Connection) -> tuple[int, int, int]:
             threads = db.execute(
                 "SELECT tenant, thread FROM thread WHERE named = 0 AND updated_at < ? LIMIT ?",
                 (stamp(unnamed_before), limit),
@@ -407,12 +407,16 @@ class SqliteStore:
                 " (SELECT tenant, key FROM replay WHERE created_at < ? AND step IS NOT NULL LIMIT ?)",
                 (stamp(replays_before), limit),
             )
-            return len(threads), len(doomed) + replays.rowcount
+            return len(threads), len(doomed), replays.rowcount
 
-        condemned, dropped = await self._write(job)
+        condemned, erased, replays = await self._write(job)
         if condemned:
             self._forget()
-        return int(dropped)
+        self._unswept = self._unswept or erased > 0
+        if self._unswept and erased < limit:  # as good as done: now their words leave the file
+            self._unswept = False
+            await self._swept()
+        return int(erased + replays)
 
     async def search(self, tenant: Tenant, scope: ScopeId, query: str, *, limit: int) -> tuple[Hit, ...]:
         words = re.findall(r"\w+", query)[:64]
@@ -500,8 +504,11 @@ class SqliteStore:
         self._forget()
         await self._write(lambda db: ledger.condemn(db, tenant, session.thread, stamp(now)))
         self._forget()
-        while not await self._write(lambda db: ledger.erase(db, tenant, session.thread, DELETED_AT_ONCE)):
+        while not await self._write(lambda db: ledger.erase(db, tenant, session.thread, ERASED_AT_ONCE)):
             pass
+        await self._swept()
+
+    async def _swept(self) -> None:
         async with self._sweeping:
             await asyncio.to_thread(self._sweep)
 
