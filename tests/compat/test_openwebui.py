@@ -17,6 +17,8 @@ from front_door import Answer, Everthread
 from openwebui import recordings
 from upstream import Upstream, calls, hangs_up, says, status, text_of
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Everthread]
 
 AMBIGUOUS = {

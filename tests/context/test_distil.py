@@ -134,6 +134,7 @@ def test_a_block_is_faithful_to_itself(story: list[str]) -> None:
     assert missing(block, render((block,))) == ()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(facts, min_size=1, max_size=5))
 def test_a_block_without_one_of_its_marks_is_not_faithful(story: list[str]) -> None:

@@ -278,6 +278,7 @@ blocks = st.lists(st.tuples(histories, rooms), max_size=6).map(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(blocks, st.integers(60, 600))
 def test_a_consolidated_log_fits_and_is_left_alone_after(log: tuple[Block, ...], room: int) -> None:
@@ -292,6 +293,7 @@ def test_a_consolidated_log_fits_and_is_left_alone_after(log: tuple[Block, ...],
         assert (smaller[0].first_seq, smaller[-1].last_seq) == (log[0].first_seq, log[-1].last_seq)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(blocks)
 def test_a_log_is_stored_and_rendered_so_that_more_of_it_only_adds(log: tuple[Block, ...]) -> None:
@@ -317,6 +319,7 @@ def test_the_oldest_are_merged_and_their_best_lines_stay() -> None:
     assert alone[0].tokens < log[0].tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -484,6 +484,7 @@ async def test_a_fork_that_a_turn_holds_while_its_origin_goes_must_be_looked_up_
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_trees_stay_in_order(store: SqliteStore, seed: int) -> None:
     """Turns, branches, rotations, forks and deletions by chance, against a plain model of what was said."""

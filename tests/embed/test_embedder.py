@@ -19,6 +19,8 @@ from everthread.embed.threaded import Kind, Threaded
 from everthread.embed.wordpiece import WordPiece
 from everthread.errors import Overloaded, Stopping
 
+pytestmark = pytest.mark.slow
+
 HELD = Kind("held", 4, "embed.held")
 BROKEN = Kind("broken", 4, "embed.broken")
 MISSING = Kind("missing", 4, "no_such_package.at_all")

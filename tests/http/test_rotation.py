@@ -255,6 +255,7 @@ def transcript(client: Client, session: str) -> list[tuple[str, str]]:
 # --- a model writes the log ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faithful", [True, False], ids=["faithful", "drops a number"])
 def test_a_models_log_is_taken_only_if_it_lost_nothing(
     start: Start, upstream: Upstream, name: str, faithful: bool
@@ -354,6 +355,7 @@ def test_a_turn_of_many_tool_calls_is_still_there_for_the_next_question(
     assert answer.hermes["context"]["prompt_tokens"] <= 12_000
 
 
+@pytest.mark.slow
 def test_the_newest_turn_comes_before_the_log(start: Start, upstream: Upstream, name: str) -> None:
     client = start(context_budget="4000").client
     for number in range(120):
@@ -379,6 +381,7 @@ def test_compressing_leaves_the_newest_turn(client: Client, upstream: Upstream, 
     assert len(upstream.prompts[-1]) == 3
 
 
+@pytest.mark.slow
 def test_one_heavy_request_costs_the_session_nothing(start: Start, upstream: Upstream, name: str) -> None:
     client = start(context_budget="6000").client
     for number in range(80):
@@ -405,6 +408,7 @@ def test_messages_without_words_can_be_compressed(client: Client, upstream: Upst
     assert client.say("word " * 1200, session=name).status == 200
 
 
+@pytest.mark.slow
 def test_two_tenants_with_the_same_id_never_share_a_block(start: Start, upstream: Upstream, tmp_path: Path) -> None:
     everthread = start(tmp_path / "two", context_budget=str(BUDGET))
     made = tenant_key(everthread, "acme")

@@ -392,6 +392,7 @@ LINES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(LINES, st.integers(0, 500), st.integers(0, 500))
 @settings(max_examples=150)
 def test_whatever_is_said_the_links_hold_and_time_only_adds(lines: Sequence[str], a: int, b: int) -> None:

@@ -234,6 +234,7 @@ def ledgers(draw: st.DrawFn) -> list[Claim]:
     return made
 
 
+@pytest.mark.slow
 @given(ledgers(), st.lists(st.text(max_size=60), max_size=5), st.integers(0, 120), st.randoms())
 @settings(max_examples=200)
 def test_whatever_it_is_given_a_block_is_within_its_room_and_shows_no_reversed_claim_alone(

@@ -82,6 +82,7 @@ class RecordedStore(SqliteStore):
 # --- chance ---
 
 PICK = st.integers(0, 2**16)
+PLACES = ("entry", "words", "message", "opening")
 CRASH = st.sampled_from([None] * 6 + [0, 1, 2])  # the commit point at which the process dies
 NAMES = st.sampled_from([SessionId(f"n{number}") for number in range(8)])
 KEYS = st.sampled_from([None, SessionKey("k1"), SessionKey("k2")])
@@ -280,6 +281,11 @@ class Conversations(RuleBasedStateMachine):
 
     async def compared(self) -> None:
         await compare(self.store, self.model)
+        for lineage, path in self.model.paths.items():
+            tenant = self.model.threads[path.thread].tenant
+            session = await self.store.tip(tenant, lineage)
+            for how in PLACES:
+                await self.place(how, tenant, session, self.number)
         if self.number % 5 == 0:
             tool = await self.opened(self.store.recorder.folder, serving=False)
             await all_in_order(tool, self.model)
@@ -541,7 +547,7 @@ class Conversations(RuleBasedStateMachine):
             self.do(rotate(tenant, session, child, self.now), crash=crash)
 
     @precondition(lambda self: self.model.ids)
-    @rule(pick=PICK, how=st.sampled_from(["entry", "words", "message", "opening"]), at=PICK, words=WORDS, crash=CRASH)
+    @rule(pick=PICK, how=st.sampled_from(PLACES), at=PICK, words=WORDS, crash=CRASH)
     def a_path_branches(self, pick: int, how: str, at: int, words: Words, crash: int | None) -> None:
         tenant, session = self.seen(pick)
         place = self.runner.run(self.place(how, tenant, session, at))
@@ -573,7 +579,7 @@ class Conversations(RuleBasedStateMachine):
         self.do(branch(tenant, planned.session, self.said(planned.session, words), place), crash=crash)
 
     @precondition(lambda self: self.model.ids)
-    @rule(pick=PICK, how=st.sampled_from(["entry", "words", "message", "opening"]), at=PICK)
+    @rule(pick=PICK, how=st.sampled_from(PLACES), at=PICK)
     def a_path_is_planned(self, pick: int, how: str, at: int) -> None:
         tenant, session = self.seen(pick)
         place = self.runner.run(self.place(how, tenant, session, at))
