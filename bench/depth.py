@@ -61,6 +61,7 @@ class Calling:
     def lineage(self, root: str, depth: int) -> list[str]:
         """Turns and compressions in alternation, always by the first id. Returns all ids, the oldest first."""
         ids = [root]
+        self.turn(root, root)  # the newest turn is never compressed
         while len(ids) <= depth:
             self.turn(root, root)
             ids.append(self.compressed(root))

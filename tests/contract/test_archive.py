@@ -691,3 +691,23 @@ async def test_who_holds_a_fork_while_its_origin_goes_is_not_given_less_than_was
     with pytest.raises(SessionMoved):
         await store.epoch(A, held, tokens=1000)
     assert await texts(store, await store.tip(A, held.lineage)) == [*turns("origin", 1, 2), *turns("fork", 3, 3)]
+
+
+async def test_words_that_a_fork_shares_on_several_paths_are_found_on_the_sessions_own(store: SqliteStore) -> None:
+    origin = await talk(store, "origin", 2)
+    job = step(origin, "tick", source="job", rolling=origin.rolling)
+    later = await store.commit(A, Commit(session=origin, step=job))
+    early = await fork(store, later, "fork", seq=2)
+    at = await store.place(A, later)
+    side = await store.commit(
+        A,
+        Commit(
+            session=(planned := early.branched(SessionId("side"), LineageId("side"), at)),
+            step=step(planned, "side", rolling=b"side"),
+            branches=True,
+        ),
+    )
+    for path, seq in ((early, 2), (side, 3)):
+        found = await store.matching(A, path, [b"origin 2"])
+        assert found is not None
+        assert found[1].seq == seq

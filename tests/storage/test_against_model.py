@@ -326,6 +326,10 @@ class Conversations(RuleBasedStateMachine):
             parent_message_id=words.parent_message_id,
         )
 
+    def first_said(self, session: Session, words: Words) -> Step:
+        """What a path begins with: it is a client that leaves another one, never a job."""
+        return self.said(session, replace(words, source="api"))
+
     def fresh(
         self, name: SessionId, key: SessionKey | None, *, named: bool, imported: tuple[Exchange, ...] = ()
     ) -> Session:
@@ -558,7 +562,7 @@ class Conversations(RuleBasedStateMachine):
             self.do(append(tenant, tip, self.said(tip, words)), crash=crash)
             return
         planned = self.plan(tenant, session, place)
-        self.do(branch(tenant, planned.session, self.said(planned.session, words), place), crash=crash)
+        self.do(branch(tenant, planned.session, self.first_said(planned.session, words), place), crash=crash)
 
     @precondition(lambda self: self.model.ids)
     @rule(pick=PICK, at=PICK, words=WORDS, same=st.booleans(), crash=CRASH)
@@ -575,8 +579,8 @@ class Conversations(RuleBasedStateMachine):
         planned = self.plan(tenant, session, place)
         words = replace(words, question=tuple(message.text for message in steps[number].input))
         if same:
-            words = replace(words, answer=steps[number].answer.text, source=steps[number].source)
-        self.do(branch(tenant, planned.session, self.said(planned.session, words), place), crash=crash)
+            words = replace(words, answer=steps[number].answer.text)
+        self.do(branch(tenant, planned.session, self.first_said(planned.session, words), place), crash=crash)
 
     @precondition(lambda self: self.model.ids)
     @rule(pick=PICK, how=st.sampled_from(PLACES), at=PICK)
@@ -594,7 +598,7 @@ class Conversations(RuleBasedStateMachine):
         tenant, session = planned.tenant, planned.session
         if not fork and self.usable(session):
             session = msgspec.structs.replace(session, id=self.child(tenant, session, pick))
-            self.do(branch(tenant, session, self.said(session, words), planned.place))
+            self.do(branch(tenant, session, self.first_said(session, words), planned.place))
         there = session.thread in self.model.threads and self.usable(session)
         if fork and (there or not self.model.leaves(tenant, session)):
             self.do(self.forked(planned, SessionId(self.unique("fork"))))
@@ -642,7 +646,7 @@ class Conversations(RuleBasedStateMachine):
                 case 2:
                     place = self.runner.run(self.store.place(tenant, session))
                     planned = self.plan(tenant, session, place)
-                    deeds.append(branch(tenant, planned.session, self.said(planned.session, words), place))
+                    deeds.append(branch(tenant, planned.session, self.first_said(planned.session, words), place))
                 case 3:
                     begun = self.fresh(SessionId("n0"), None, named=words.named)
                     deeds.append(start(tenant, begun, self.said(begun, words), ()))

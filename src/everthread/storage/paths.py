@@ -204,7 +204,9 @@ def nearest(
     if own is not None:
         return after(db, tenant, *own)
     if shared:
-        return not_last(after(db, tenant, *max(shared, key=lambda spot: spot[2])[1:3]))
+        pieces = list(segments(db, tenant, session))
+        theirs = [spot for spot in shared if on_path(pieces, *spot[1:3])] or shared
+        return not_last(after(db, tenant, *max(theirs, key=lambda spot: spot[2])[1:3]))
     return after(db, tenant, *max(mine, key=lambda spot: spot[3])[1:3])
 
 
