@@ -9,6 +9,7 @@ from importlib import resources
 
 import tiktoken
 
+from everthread.core.counting import counted
 from everthread.core.messages import Message
 from everthread.core.ports import TokenCounter
 from everthread.core.turn import Options
@@ -16,7 +17,6 @@ from everthread.core.turn import Options
 PER_IMAGE = 1000  # an estimate: servers differ, and none tells before it is asked
 BYTES_PER_TOKEN = 4  # of files, sounds and what else is not text: an estimate too
 LONG, LONGEST_REMEMBERED, MOST_REMEMBERED = 400, 100_000, 256  # characters, characters, texts
-COUNTED_EXACTLY = 200_000  # characters; beyond, the rest is taken to be like the beginning
 
 # How o200k_base cuts text into pieces before merging: words with their contraction, numbers, signs, white space.
 LETTERS = r"\p{Lm}\p{Lo}\p{M}"
@@ -53,9 +53,10 @@ class O200k:
         self._encode = encoding().encode_ordinary
 
     def count(self, text: str) -> int:
-        if len(text) <= COUNTED_EXACTLY:
-            return len(self._encode(text))
-        return len(self._encode(text[:COUNTED_EXACTLY])) * len(text) // COUNTED_EXACTLY
+        return counted(text, self._exactly)
+
+    def _exactly(self, text: str) -> int:
+        return len(self._encode(text))
 
 
 class Remembering:

@@ -6,7 +6,7 @@ of a lineage; the lineage's tip is the one that is live. Every id of a lineage r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -122,4 +122,24 @@ def begin(
         rolling=imported[-1].rolling if imported else b"",
         named=named,
         messages=sum(len(exchange.messages) for exchange in imported),
+    )
+
+
+def fresh(
+    id: SessionId,  # noqa: A002
+    new: Callable[[], str],
+    *,
+    session_key: SessionKey | None,
+    named: bool = True,
+    imported: Sequence[Exchange] = (),
+) -> Session:
+    """A thread's first session; `new` names its thread, its lineage and its scope."""
+    return begin(
+        id,
+        thread=ThreadId(new()),
+        lineage=LineageId(new()),
+        scope=ScopeId(new()),
+        session_key=session_key,
+        named=named,
+        imported=imported,
     )

@@ -9,7 +9,6 @@ import msgspec
 from everthread.core.ids import (
     CURRENT,
     LineageId,
-    ScopeId,
     SessionId,
     SessionKey,
     StepId,
@@ -17,7 +16,7 @@ from everthread.core.ids import (
     is_ephemeral,
     printable,
 )
-from everthread.core.session import Session, begin
+from everthread.core.session import Session, fresh
 from everthread.core.transcript import Card, Order
 from everthread.core.turn import Envelope
 from everthread.errors import Malformed, NotFound, SessionExists
@@ -104,14 +103,8 @@ async def create(call: Call) -> None:
     wanted = sessions.decode_creation(await read_json(call.receive, call.headers))
     to = msgspec.structs.replace(to, session_key=chosen_key(to, wanted.session_key))
     permit(to, None)
-    session = begin(
-        chosen_id(call, wanted.id or wanted.session_id),
-        thread=ThreadId(call.site.ids.new()),
-        lineage=LineageId(call.site.ids.new()),
-        scope=ScopeId(call.site.ids.new()),
-        session_key=to.session_key,
-        named=True,
-    )
+    name = chosen_id(call, wanted.id or wanted.session_id)
+    session = fresh(name, call.site.ids.new, session_key=to.session_key)
     await begun(call, session, wanted.title)
 
 

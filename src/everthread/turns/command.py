@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from everthread.core.ids import CURRENT, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
+from everthread.core.ids import CURRENT, SessionId, SessionKey, StepId, Tenant
 from everthread.core.messages import Message
 from everthread.core.ports import Clock, Ids, Store
-from everthread.core.session import Session, begin
+from everthread.core.session import Session, fresh
 from everthread.core.transcript import Archive
 from everthread.core.turn import (
     Choice,
@@ -152,14 +152,8 @@ def new_session(envelope: Envelope, known: Session | None, ids: Ids) -> Session:
     else:
         where = (envelope.tenant, envelope.session_key or "", envelope.session_id, once)
         name = hashlib.sha256("\0".join(where).encode()).hexdigest()[:27]
-    return begin(
-        SessionId(f"ses_{name}"),
-        thread=ThreadId(ids.new()),
-        lineage=LineageId(ids.new()),
-        scope=ScopeId(ids.new()),
-        session_key=envelope.session_key or (known.session_key if known else None),
-        named=True,
-    )
+    key = envelope.session_key or (known.session_key if known else None)
+    return fresh(SessionId(f"ses_{name}"), ids.new, session_key=key)
 
 
 def answered(turn: Turn, session: Session, text: str, name: StepId, now: datetime) -> Iterator[Event]:

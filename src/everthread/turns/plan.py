@@ -11,10 +11,10 @@ import msgspec
 from everthread.context import epoch, reconcile, shorten
 from everthread.context.assemble import Assembled, Frame, assemble, frame
 from everthread.context.epoch import Room, Sealed, sealed
-from everthread.core.ids import LineageId, ScopeId, SessionId, ThreadId
+from everthread.core.ids import LineageId, SessionId
 from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Epoch, Ids, Past, Store, TokenCounter, past_of
-from everthread.core.session import Exchange, Session, begin
+from everthread.core.session import Exchange, Session, fresh
 from everthread.core.turn import Turn
 from everthread.errors import SessionMoved
 from everthread.turns.place import Placed, Placing
@@ -91,11 +91,9 @@ class Planning:
         """The plan of a thread's first turn; a history in the body is brought along."""
         reconciled = reconcile.begun(turn.messages, self._counter, self._limits)
         imported = reconciled.imported
-        session = begin(
+        session = fresh(
             session_id,
-            thread=ThreadId(self._ids.new()),
-            lineage=LineageId(self._ids.new()),
-            scope=ScopeId(self._ids.new()),
+            self._ids.new,
             session_key=turn.envelope.session_key,
             named=turn.envelope.session_id is not None,
             imported=imported,

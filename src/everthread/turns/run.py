@@ -136,7 +136,7 @@ class Turns:
         session_id = envelope.session_id or self._fresh_id()
         begun = False
         try:
-            arrived = await self._tips(turn, session_id)
+            arrived = await self._tips(turn, session_id) if may_be_sent_twice(turn) else {}
             async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
                 permit(envelope, claim.session)
                 known = await self._known(turn, claim.session, arrived)
@@ -201,13 +201,13 @@ class Turns:
             said = await self._store.said(envelope.tenant, session, envelope.message_id, since=since)
             if said:
                 return Recorded(session, said)
-        if envelope.body is None:
+        twice = may_be_sent_twice(turn)
+        if envelope.body is None or not (twice or envelope.again):
             return None
-        answered = any(message.role == "assistant" for message in turn.messages)
         now = self._clock.now()
         for tip in {one.lineage: one for one in (session, await self._head(turn, session))}.values():
             seen = arrived.get(tip.lineage, tip.fork_seq)  # how far the path had come when the request did
-            overtaken = answered and seen < tip.last_seq
+            overtaken = twice and seen < tip.last_seq
             if overtaken or envelope.again:
                 step = await self._store.repeated(
                     envelope.tenant,
@@ -278,7 +278,7 @@ class Turns:
     def _later_weight(self, given: tuple[Message, ...], answer: Message, turn: StepId, weight: int) -> int:
         """What the step weighs in later prompts, where its long texts are shortened."""
         short = shorten.shortened(given, turn, self._limits)
-        if short is not given and short != given:
+        if short != given:
             weight = weigh(short, self._counter)
         return weight + weigh(shorten.shortened((answer,), turn, self._limits), self._counter)
 
@@ -294,3 +294,8 @@ class Turns:
 
     def _fresh_id(self) -> SessionId:
         return SessionId(f"ses_{self._ids.new()}")
+
+
+def may_be_sent_twice(turn: Turn) -> bool:
+    """Its body has a history: the very same one while the first still runs is the same turn."""
+    return turn.envelope.body is not None and any(message.role == "assistant" for message in turn.messages)

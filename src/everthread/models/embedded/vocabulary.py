@@ -8,9 +8,8 @@ from pathlib import Path
 
 import tiktoken
 
+from everthread.core.counting import counted
 from everthread.models.embedded import gguf
-
-COUNTED_EXACTLY = 200_000  # characters; beyond, the rest is taken to be like the beginning
 
 KEYS = tuple(f"tokenizer.ggml.{name}" for name in ("model", "pre", "tokens", "token_type"))
 NORMAL, USER_DEFINED = 1, 4  # the other kinds are never made of plain text
@@ -62,9 +61,7 @@ class Vocabulary:
         self._silent_from = silent_from  # ids of bytes that the model does not know: it skips them
 
     def count(self, text: str) -> int:
-        if len(text) <= COUNTED_EXACTLY:
-            return self._exactly(text)
-        return self._exactly(text[:COUNTED_EXACTLY]) * len(text) // COUNTED_EXACTLY
+        return counted(text, self._exactly)
 
     def _exactly(self, text: str) -> int:
         tokens = (
