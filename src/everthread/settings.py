@@ -34,6 +34,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fallback_models: Names = ()
     context_budget: Annotated[int, msgspec.Meta(ge=256)] | None = None
     distil: Literal["auto", "model", "rules"] = "auto"
+    memory: Literal["on", "off"] = "on"
+    claims: Literal["rules", "model"] = "rules"
+    server_tools: Literal["auto", "on", "off"] = "auto"
     commands: Literal["on", "off"] = "on"
     store: str | None = None
     allowed_hosts: Names = ()

@@ -15,28 +15,46 @@ from pathlib import Path
 
 import msgspec
 
-from everthread.context.tokens import O200k, Remembering
+from everthread.context.tokens import O200k
+from everthread.context.tokens import Remembering as CountingOnce
+from everthread.core.embedding import Embedder
 from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant
 from everthread.core.key import ApiKey, id_in
-from everthread.core.ports import Model, Store, TokenCounter
+from everthread.core.memory import Lag, Memory
+from everthread.core.ports import Clock, Model, Store, TokenCounter
+from everthread.embed import choose as embedders
 from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
 from everthread.http import auth, request
 from everthread.http.auth import Gate
-from everthread.http.site import Check, Site
+from everthread.http.site import Check, Finding, Site
 from everthread.models.embedded import gguf, vocabulary, weights
 from everthread.models.embedded.local import Local
 from everthread.models.openai import OpenAI, Timeouts
 from everthread.models.pool import Pool
 from everthread.models.scripted import Scripted
 from everthread.settings import Settings
+from everthread.storage.memory import SqliteMemory
 from everthread.storage.sqlite import SqliteStore
+from everthread.turns.memories import Memories
+from everthread.turns.recall import Recall
+from everthread.turns.remember import Remembering
 from everthread.turns.rotate import Rotations
 from everthread.turns.run import Turns
 from everthread.wire import chat
 
 log = logging.getLogger("everthread")
 
-__all__ = ["SqliteStore", "SystemClock", "make_home", "new_key", "open_store", "rotations", "running", "weights"]
+__all__ = [
+    "SqliteStore",
+    "SystemClock",
+    "make_home",
+    "memories",
+    "new_key",
+    "open_store",
+    "rotations",
+    "running",
+    "weights",
+]
 
 DEFAULT_BUDGET = 12_000
 TIDY_EVERY = 600.0  # seconds
@@ -44,6 +62,8 @@ TIDY_AT_ONCE = 10  # threads: a small portion, so that nobody waits
 REPLAYS_KEPT = timedelta(hours=48)
 LEAST_DISK = 100 * 1024 * 1024
 SHORTEST_STRONG_KEY = 24
+FEW = 2  # models at work: with more of them, reading for memory stands back
+SLOW_READING = 60.0  # seconds behind
 
 
 class SystemClock:
@@ -182,11 +202,8 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         tidying = asyncio.create_task(tidy(store, settings))
         try:
             counter = await asyncio.to_thread(counting, chosen)  # some 0.3 s, while the embedded model loads
-            opened = site(settings, store, chosen, rules, Remembering(counter))
-            try:
+            async with site(settings, store, chosen, rules, CountingOnce(counter)) as opened:
                 yield Running(opened, key, chosen.about)
-            finally:
-                await opened.turns.rotations.close()
         finally:
             tidying.cancel()
             await chosen.model.close()
@@ -204,37 +221,66 @@ def counting(chosen: Choice) -> TokenCounter:
     return O200k()
 
 
-def site(settings: Settings, store: SqliteStore, chosen: Choice, rules: Gate, counter: TokenCounter) -> Site:
+@asynccontextmanager
+async def site(
+    settings: Settings, store: SqliteStore, chosen: Choice, rules: Gate, counter: TokenCounter
+) -> AsyncIterator[Site]:
     budget = settings.context_budget or default_budget(chosen.local.context if chosen.local else None)
     clock, ids = SystemClock(), RandomIds()
-    return Site(
-        turns=Turns(
-            store=store,
-            archive=store,
-            model=chosen.model,
-            clock=clock,
-            ids=ids,
-            counter=counter,
-            budget=budget,
-            distil=settings.distil == "model" or (settings.distil == "auto" and chosen.local is None),
-            commands=settings.commands == "on",
-            answer_without_history=settings.answer_without_history,
-        ),
+    embedder = embedders.best() if settings.memory == "on" else embedders.best(embedders.NONE)
+    memory = SqliteMemory(store, embedder.similarities)
+    recall = Recall(memory=memory, embedder=embedder, counter=counter)
+    remembering = Remembering(
+        memory=memory,
+        embedder=embedder,
+        clock=clock,
+        busy=lambda: turns.answering > FEW,
+        model=chosen.model if settings.claims == "model" else None,
+        counter=counter,
+    )
+    on = settings.memory == "on"
+    turns = Turns(
         store=store,
         archive=store,
         model=chosen.model,
         clock=clock,
         ids=ids,
-        gate=rules,
-        checks=checks(settings, store, chosen),
-        limits={
-            "body_bytes": request.LARGEST_BODY,
-            "messages": chat.MOST_MESSAGES,
-            "session_id_length": 256,
-            "session_key_length": 256,
-            "context_budget": budget,
-        },
+        counter=counter,
+        budget=budget,
+        distil=settings.distil == "model" or (settings.distil == "auto" and chosen.local is None),
+        commands=settings.commands == "on",
+        answer_without_history=settings.answer_without_history,
+        recall=recall if on else None,
+        remembering=remembering if on else None,
+        server_tools=settings.server_tools == "on" or (settings.server_tools == "auto" and chosen.local is None),
     )
+    reading = asyncio.create_task(remembering.run()) if on else None
+    try:
+        yield Site(
+            turns=turns,
+            memories=Memories(memory=memory, store=store, archive=store, clock=clock, ids=ids, embedder=embedder),
+            store=store,
+            archive=store,
+            model=chosen.model,
+            clock=clock,
+            ids=ids,
+            gate=rules,
+            checks=checks(settings, store, chosen, memory, embedder),
+            figures=lambda: figures(memory, clock),
+            limits={
+                "body_bytes": request.LARGEST_BODY,
+                "messages": chat.MOST_MESSAGES,
+                "session_id_length": 256,
+                "session_key_length": 256,
+                "context_budget": budget,
+            },
+        )
+    finally:
+        if reading is not None:
+            reading.cancel()
+            await asyncio.wait([reading])
+        await turns.rotations.close()
+        await embedder.close()
 
 
 def rotations(settings: Settings, store: Store) -> Rotations:
@@ -250,6 +296,23 @@ def rotations(settings: Settings, store: Store) -> Rotations:
     )
 
 
+@asynccontextmanager
+async def memories(settings: Settings, store: SqliteStore) -> AsyncIterator[Memories]:
+    """A person's hand on the memory of an open store, without a server."""
+    embedder = embedders.best() if settings.memory == "on" else embedders.best(embedders.NONE)
+    try:
+        yield Memories(
+            memory=SqliteMemory(store, embedder.similarities),
+            store=store,
+            archive=store,
+            clock=SystemClock(),
+            ids=RandomIds(),
+            embedder=embedder,
+        )
+    finally:
+        await embedder.close()
+
+
 def default_budget(context_length: int | None) -> int:
     """12,000 tokens when the model's context allows twice that, else 60 % of it."""
     if context_length is None or context_length >= 2 * DEFAULT_BUDGET:
@@ -257,7 +320,7 @@ def default_budget(context_length: int | None) -> int:
     return context_length * 6 // 10
 
 
-def checks(settings: Settings, store: Store, chosen: Choice) -> dict[str, Check]:
+def checks(settings: Settings, store: Store, chosen: Choice, memory: Memory, embedder: Embedder) -> dict[str, Check]:
     async def stored() -> str:
         await store.ping()
         return "writable"
@@ -275,7 +338,32 @@ def checks(settings: Settings, store: Store, chosen: Choice) -> dict[str, Check]
             raise StoreUnavailable(f"Only {free // 1024 // 1024} MB are free where the database lies.")
         return f"{free // 1024 // 1024} MB free"
 
-    return {"store": stored, "upstream": upstream, "disk": disk}
+    async def remembered() -> Finding:
+        if settings.memory == "off":
+            return Finding("off", {"memory_lag": 0.0, "memory_waiting": 0, "memory_dead": 0})
+        lag = await memory.lag()
+        behind = seconds_behind(lag, SystemClock().now())
+        return Finding(
+            f"{behind:.0f} s behind, {lag.waiting} to be read, {lag.dead} given up; vectors: {embedder.name}",
+            {"memory_lag": behind, "memory_waiting": lag.waiting, "memory_dead": lag.dead},
+            slow=behind > SLOW_READING,
+        )
+
+    return {"store": stored, "upstream": upstream, "disk": disk, "memory": remembered}
+
+
+async def figures(memory: Memory, clock: Clock) -> dict[str, float]:
+    lag = await memory.lag()
+    return {
+        "everthread_memory_lag_seconds": seconds_behind(lag, clock.now()),
+        "everthread_memory_waiting": lag.waiting,
+        "everthread_memory_dead_letters": lag.dead,
+    }
+
+
+def seconds_behind(lag: Lag, now: datetime) -> float:
+    """How long the oldest thing that is to be read has waited."""
+    return max(0.0, (now - lag.oldest).total_seconds()) if lag.oldest else 0.0
 
 
 def free_space(path: Path) -> int:

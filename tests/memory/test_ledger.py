@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from everthread.core.claim import Claim, ClaimId, Span
 from everthread.core.ids import StepId
+from everthread.core.memory import Near
 from everthread.core.messages import say
 from everthread.memory.ledger import as_of, correct, current, in_order, pin, restored, retract, settle, timeline
 from everthread.memory.notice import notice
@@ -39,7 +40,7 @@ class Talk:
         nearest = sorted(self.claims.values(), key=lambda claim: (-claim.seq, -claim.span.start))
         done = settle(
             notice((message,), said_at),
-            nearest,
+            tuple(Near(claim) for claim in nearest),
             step=StepId(f"s{self.seq}"),
             seq=self.seq,
             said_at=said_at,
@@ -185,7 +186,7 @@ def test_a_step_that_is_settled_twice_changes_nothing() -> None:
     before = dict(talk.claims)
     done = settle(
         notice((say("user", "We switched from Kafka to NATS."),), BEGIN),
-        tuple(talk.claims.values()),
+        tuple(Near(claim) for claim in talk.claims.values()),
         step=StepId("s2"),
         seq=2,
         said_at=BEGIN,

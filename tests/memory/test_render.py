@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from everthread.core.claim import Claim, ClaimId, Kind, Span, State
-from everthread.core.ids import StepId
+from everthread.core.claim import Block, Claim, ClaimId, Kind, Span, State
+from everthread.core.ids import SessionId, StepId
 from everthread.core.messages import say
 from everthread.memory.ledger import settle
 from everthread.memory.notice import notice
-from everthread.memory.render import PROFILE, TAIL, Recalled, Shown, profile, tail
+from everthread.memory.render import PROFILE, TAIL, Recalled, profile, tail
 
 NOVEMBER = datetime(2025, 11, 4, tzinfo=UTC)
 JANUARY = datetime(2026, 1, 14, tzinfo=UTC)
@@ -79,7 +79,41 @@ MONOLITH = claim(
     supersedes=ClaimId("c97"),
     cause=ClaimId("c811"),
 )
-POSTGRES = Recalled(402, JANUARY, "We use PostgreSQL 15 on RDS with read replicas in us-east-1")
+POSTGRES = Recalled(402, JANUARY, "We use PostgreSQL 15 on RDS with read replicas in us-east-1", step=StepId("s402"))
+
+
+def said_in(seq: int, at: datetime, text: str, session: str = "here") -> Recalled:
+    return Recalled(seq, at, text, step=StepId(f"s{seq}"), session=SessionId(session))
+
+
+def test_a_day_is_named_once() -> None:
+    turns = [said_in(9, MARCH + timedelta(hours=2), "nine"), said_in(8, MARCH, "eight"), said_in(7, JANUARY, "seven")]
+    assert tail(turns, [], room=500, counter=COUNTER).text == TAIL + (
+        '2026-01-14 (turn 7): "seven"\n2026-03-02 (turn 8): "eight"\n  (turn 9): "nine"\n'
+    )
+
+
+def test_what_was_said_in_another_session_says_so() -> None:
+    turns = [said_in(7, JANUARY, "seven", "work"), said_in(9, MARCH, "nine"), said_in(3, MARCH, "three", "home")]
+    assert tail(turns, [], room=500, counter=COUNTER, here=SessionId("here")).text == TAIL + (
+        '2026-01-14 (turn 7 of s1): "seven"\n2026-03-02 (turn 3 of s2): "three"\n  (turn 9): "nine"\n'
+        '(s1 is session "work"; s2 is session "home")\n'
+    )
+
+
+def test_new_wishes_come_first_and_withdrawn_ones_are_named() -> None:
+    new = claim(0, "answer in metric units", JANUARY, kind="instruction", step=None)
+    old = claim(3, "be brief", NOVEMBER, kind="instruction", state="retracted")
+    assert tail([POSTGRES], [], room=500, counter=COUNTER, wishes=[new], withdrawn=[old]).text == TAIL + (
+        'FROM NOW ON, since 2026-01-14 (noted): "answer in metric units"\n'
+        'NO LONGER WANTED, said 2025-11-04 (turn 3): "be brief"\n'
+        '2026-01-14 (turn 402): "We use PostgreSQL 15 on RDS with read replicas in us-east-1"\n'
+    )
+
+
+def test_a_turn_that_a_later_one_reverses_says_so() -> None:
+    turn = msgspec.structs.replace(POSTGRES, reversed_by=812)
+    assert "2026-01-14 (turn 402, since reversed in turn 812): " in tail([turn], [], room=500, counter=COUNTER).text
 
 
 def test_the_tail_is_a_block_of_quotes_with_both_sides_of_a_reversal() -> None:
@@ -92,7 +126,7 @@ def test_the_tail_is_a_block_of_quotes_with_both_sides_of_a_reversal() -> None:
         '2026-01-14 (turn 402): "We use PostgreSQL 15 on RDS with read replicas in us-east-1"\n'
     )
     assert shown.claims == ("c812", "c97")
-    assert shown.turns == (402,)
+    assert shown.steps == ("s812", "s97", "s811", "s402")
     assert shown.tokens == COUNTER.count(shown.text)
 
 
@@ -118,15 +152,15 @@ def test_a_reversal_found_by_either_side_is_shown_once() -> None:
 
 
 def test_a_reversed_claim_without_its_successor_is_not_shown() -> None:
-    assert tail([MICRO], [], room=500, counter=COUNTER) == Shown()
+    assert tail([MICRO], [], room=500, counter=COUNTER) == Block()
     gone = msgspec.structs.replace(MONOLITH, state="retracted")
-    assert tail([MICRO], [gone], room=500, counter=COUNTER) == Shown()
-    assert tail([gone], [], room=500, counter=COUNTER) == Shown()
+    assert tail([MICRO], [gone], room=500, counter=COUNTER) == Block()
+    assert tail([gone], [], room=500, counter=COUNTER) == Block()
 
 
 def test_both_sides_of_a_reversal_or_none() -> None:
     whole = tail([MONOLITH], [MICRO, SLOW], room=500, counter=COUNTER)
-    assert tail([MONOLITH], [MICRO, SLOW], room=whole.tokens - 1, counter=COUNTER) == Shown()
+    assert tail([MONOLITH], [MICRO, SLOW], room=whole.tokens - 1, counter=COUNTER) == Block()
 
 
 def test_a_conflict_is_named_as_one() -> None:
@@ -158,7 +192,7 @@ def test_of_a_value_that_changed_often_the_newest_changes_are_shown_or_at_least_
 def test_links_that_go_round_are_survived() -> None:
     one = claim(1, "a", state="reversed", by=2, ends=MARCH)
     two = claim(2, "b", state="reversed", by=1, ends=MARCH)
-    assert tail([one], [two], room=500, counter=COUNTER) == Shown()
+    assert tail([one], [two], room=500, counter=COUNTER) == Block()
     three = claim(3, "c", superseded_by=None)
     loop = claim(4, "d", state="reversed", by=3, ends=MARCH)
     assert tail([three], [loop, loop], room=500, counter=COUNTER).claims == ("c3", "c4")
@@ -173,23 +207,23 @@ def test_quotes_stay_on_one_line_and_speakers_are_named() -> None:
 
 
 def test_turns_stand_in_the_order_of_time_but_the_best_are_taken_first() -> None:
-    turns = [Recalled(9, MARCH, "nine"), Recalled(2, NOVEMBER, "two"), Recalled(5, JANUARY, "five")]
+    turns = [said_in(9, MARCH, "nine"), said_in(2, NOVEMBER, "two"), said_in(5, JANUARY, "five")]
     whole = tail(turns, [], room=500, counter=COUNTER)
     assert whole.text.index("two") < whole.text.index("five") < whole.text.index("nine")
-    assert tail(turns, [], room=whole.tokens - 1, counter=COUNTER).turns == (9, 2)
+    assert tail(turns, [], room=whole.tokens - 1, counter=COUNTER).steps == ("s9", "s2")
 
 
 def test_a_counter_that_counts_more_together_is_believed() -> None:
-    turns = [Recalled(number, MARCH, "word") for number in range(20)]
+    turns = [said_in(number, MARCH, "word") for number in range(20)]
     shown = tail(turns, [], room=200, counter=Clumsy())
-    assert shown.turns
+    assert shown.steps
     assert Clumsy().count(shown.text) <= 200
 
 
 @pytest.mark.parametrize("room", [0, 3, 14])
 def test_without_room_there_is_no_block(room: int) -> None:
-    assert tail([POSTGRES], [], room=room, counter=COUNTER) == Shown()
-    assert profile([claim(1, "always answer in German", kind="instruction")], room=room, counter=COUNTER) == Shown()
+    assert tail([POSTGRES], [], room=room, counter=COUNTER) == Block()
+    assert profile([claim(1, "always answer in German", kind="instruction")], room=room, counter=COUNTER) == Block()
 
 
 def test_the_profile_has_wishes_then_what_is_pinned_or_lastingly_describes_people() -> None:
@@ -213,7 +247,7 @@ def test_the_profile_has_wishes_then_what_is_pinned_or_lastingly_describes_peopl
         '2026-03-02 (turn 5): "My favourite colour is green"\n'
     )
     assert profile(claims[:1], room=500, counter=COUNTER).text.endswith('"always answer in German"\n')
-    assert profile([], room=500, counter=COUNTER) == Shown()
+    assert profile([], room=500, counter=COUNTER) == Block()
 
 
 STATES = st.sampled_from(["current", "reversed", "unresolved", "retracted"])

@@ -109,6 +109,8 @@ async def compare_index(store: SqliteStore, model: Model) -> None:
         found: Counter[tuple[int, str, str]] = Counter()
         for scope in {s.scope for s in [await store.find(*name) for name in model.ids if name[0] == tenant] if s}:
             for hit in await store.search(tenant, scope, WORD, limit=10_000):
+                if hit.seq < 1:
+                    continue  # imported
                 owner = await store.find(tenant, hit.session)
                 assert owner is not None
                 assert owner.scope == scope
@@ -137,6 +139,18 @@ async def compare_replays(store: SqliteStore, model: Model, now: datetime) -> No
 
 async def left(store: SqliteStore) -> list[str]:
     """The tables that still have something to say about a conversation."""
-    tables = ("thread", "lineage", "session", "step", "prior", "chunk", "replay", "scope WHERE session_key IS NULL")
+    tables = (
+        "thread",
+        "lineage",
+        "session",
+        "step",
+        "prior",
+        "chunk",
+        "vector",
+        "claim",
+        "outbox",
+        "replay",
+        "scope WHERE session_key IS NULL",
+    )
     with store._read() as db:
         return [table for table in tables if db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()]

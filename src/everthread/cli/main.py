@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from everthread import __version__
-from everthread.cli import chat, check, keys, models, serve, sessions
+from everthread.cli import chat, check, eval, keys, memory, models, serve, sessions  # noqa: A004 - a command's name
 from everthread.errors import Failure
 
 EPILOG = """\
@@ -14,6 +14,7 @@ first steps:
   everthread serve                 start the server; it prints its address, its key and a line to try
   everthread chat                  talk to it in the terminal
   everthread sessions list         see which conversations there are
+  everthread memory list --help    see what is remembered, correct it, forget it
   everthread keys create           make another API key
 
 Settings come from the environment (EVERTHREAD_...) or from everthread.toml; docs/settings.md lists them.
@@ -29,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"everthread {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (serve, chat, sessions, keys, models, check):
+    for room in (serve, chat, sessions, memory, keys, models, check, eval):
         room.register(commands)
     return top
 

@@ -10,6 +10,7 @@ from everthread.core.messages import begins_with_result
 from everthread.core.ports import Past, TokenCounter
 
 MOST_TAIL = 1500
+MOST_PROFILE = 800
 
 
 class Shares(msgspec.Struct, frozen=True):
@@ -18,12 +19,20 @@ class Shares(msgspec.Struct, frozen=True):
     log: int  # all sealed blocks together
     block: int  # one new block
     tail: int  # recalled memory
+    profile: int  # what is known of people and their wishes
     window: int  # the mark: a window beyond it is halved
     message: int  # kept free for the next one
 
 
 def shares(room: int) -> Shares:
-    return Shares(log=room // 4, block=room // 16, tail=min(MOST_TAIL, room // 4), window=room // 2, message=room // 16)
+    return Shares(
+        log=room // 4,
+        block=room // 16,
+        tail=min(MOST_TAIL, room // 4),
+        profile=min(MOST_PROFILE, room // 16),
+        window=room // 2,
+        message=room // 16,
+    )
 
 
 class Room(msgspec.Struct, frozen=True):

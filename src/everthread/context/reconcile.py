@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import re
 
 import msgspec
 
 from everthread.context.shorten import Limits, shortened
 from everthread.context.tokens import weigh
+from everthread.core.bare import bare
 from everthread.core.messages import Message, with_continuations
 from everthread.core.ports import TokenCounter
-from everthread.core.sentences import own_words
 from everthread.core.session import Exchange, Place
 from everthread.errors import Malformed
-
-THOUGHTS = re.compile(
-    r'<think>.*?</think>|<details type="(?:reasoning|code_interpreter|tool_calls)".*?</details>', re.DOTALL
-)
-
-ATTACHED = re.compile(r"^\s*<attached_files>.*?</attached_files>\s*", re.DOTALL)
 
 
 class Reconciled(msgspec.Struct, frozen=True):
     input: tuple[Message, ...]  # what this turn adds
     imported: tuple[Exchange, ...] = ()  # what was said before the client came here
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        return tuple(message for exchange in self.imported for message in exchange.messages)
 
 
 class Body(msgspec.Struct, frozen=True):
@@ -93,6 +90,18 @@ def begun(messages: tuple[Message, ...], counter: TokenCounter, limits: Limits) 
     return Reconciled(new, tuple(imported))
 
 
+def reworded(begun: Reconciled, history: tuple[Message, ...], counter: TokenCounter, limits: Limits) -> Reconciled:
+    """The same with other words in its history, or with none of it. By what was said it is still known again."""
+    imported: list[Exchange] = []
+    address, start = b"", 0
+    for exchange in begun.imported if history else ():
+        said = history[start : start + len(exchange.messages)]
+        start += len(said)
+        address = addressed(address, said)
+        imported.append(Exchange(said, address, exchange.rolling, weigh(shortened(said, None, limits), counter)))
+    return Reconciled(begun.input, tuple(imported))
+
+
 def refuse_unknown_calls(messages: tuple[Message, ...], calls: tuple[str, ...]) -> None:
     """Results come first, each for a call that was just made, and each once."""
     waiting = list(calls)
@@ -126,14 +135,3 @@ def rolled(before: bytes, messages: tuple[Message, ...]) -> bytes:
         for call in message.calls:
             digest.update(f"\x1f{call}".encode())
     return digest.digest()[:16]
-
-
-def bare(message: Message) -> str:
-    """The words of a message without what clients put around them, or leave out when they send it again."""
-    text = message.text
-    if message.role == "user":
-        text = own_words(text) or text if "### Task:" in text else text
-        return ATTACHED.sub("", text) if "<attached_files>" in text else text
-    if message.role == "assistant" and ("<think>" in text or "<details" in text):
-        return THOUGHTS.sub("", text)
-    return text

@@ -7,7 +7,7 @@ from typing import Literal, NewType
 
 import msgspec
 
-from everthread.core.ids import StepId
+from everthread.core.ids import SessionId, StepId
 
 ClaimId = NewType("ClaimId", str)
 
@@ -16,6 +16,11 @@ Author = Literal["rule", "model", "person"]
 State = Literal["current", "reversed", "unresolved", "retracted"]
 Voice = Literal["user", "assistant"]
 Turning = Literal["none", "soft", "hard"]
+
+
+def claim_id(claim: ClaimId) -> str:
+    """As clients know it."""
+    return f"clm_{claim}"
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -56,6 +61,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     )
     turning: Turning = "none"  # soft: "now", "actually"; hard: it says itself that something is over
     replaces: str | None = None  # what it says was so before ("switched from X"), literally
+    corrects: bool = False  # it says only what is otherwise than was just said: "make that Friday"
     confidence: float = 1.0
 
 
@@ -63,7 +69,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     id: ClaimId
     kind: Kind
     quote: str  # literally what stands at `span`
-    step: StepId
+    step: StepId | None  # None: a person added it by hand
     seq: int  # the step's number, as the prompt names it
     span: Span
     speaker: str
@@ -86,3 +92,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     author: Author = "rule"
     confidence: float = 1.0
     pinned: bool = False
+    session: SessionId | None = None  # the id of the thread it was said in; told by the store
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Part of a prompt that was made from memory: its words, and what stands in it."""
+
+    text: str = ""
+    tokens: int = 0
+    claims: tuple[ClaimId, ...] = ()
+    steps: tuple[StepId, ...] = ()

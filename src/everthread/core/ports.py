@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from everthread.core.claim import Block
 from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.key import ApiKey
 from everthread.core.messages import Message, with_continuations
@@ -74,10 +75,17 @@ class Past(msgspec.Struct, frozen=True):
     at: datetime | None = None  # when it was said
     tooled: bool = False  # it calls tools, or has their results
     size: int = 0  # bytes, about: what it takes to keep it at hand
+    tail: str = ""  # what it was given from memory: shown again while its turn goes on
 
 
 def past_of(
-    messages: tuple[Message, ...], tokens: int, turn: StepId | None = None, seq: int = 0, at: datetime | None = None
+    messages: tuple[Message, ...],
+    tokens: int,
+    turn: StepId | None = None,
+    seq: int = 0,
+    at: datetime | None = None,
+    *,
+    tail: str = "",
 ) -> Past:
     messages = with_continuations(messages)
     return Past(
@@ -87,15 +95,17 @@ def past_of(
         seq,
         at,
         tooled=any(message.calls or message.answers for message in messages),
-        size=200 + sum(2 * len(message.raw) + 200 for message in messages),
+        size=200 + sum(2 * len(message.raw) + 200 for message in messages) + len(tail),
+        tail=tail,
     )
 
 
 class Epoch(msgspec.Struct, frozen=True):
-    """What a session's prompt is made of: the log it began with, and the steps since."""
+    """What a session's prompt is made of: the log and the profile it began with, and the steps since."""
 
     log: str | None
     past: tuple[Past, ...]  # oldest first
+    profile: Block | None = None  # what is known of people and their wishes, as it was when the epoch began
 
 
 class Hold(msgspec.Struct, frozen=True):
@@ -128,6 +138,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     imported: Sequence[Exchange] = ()  # history the client brought to a new thread
     bind: SessionKey | None = None  # the session key an unkeyed session joins now
     replay: Replay | None = None
+    profile: Block | None = None  # that a new thread begins with
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -224,11 +235,20 @@ class Store(Protocol):
         asked at `since` or later."""
         ...
 
+    async def importable(
+        self, tenant: Tenant, session_id: SessionId, history: Sequence[Message]
+    ) -> tuple[Message, ...]:
+        """A history that a client brings along to a new session, without what is to stay forgotten: message by
+        message, or nothing at all when the session was forgotten as a whole."""
+        ...
+
     async def commit(self, tenant: Tenant, commit: Commit) -> Session:
         """Writes a step, wholly or not at all, and returns the session as it is now."""
         ...
 
-    async def rotate(self, tenant: Tenant, parent: Session, child: Session, *, log: str, now: datetime) -> Session:
+    async def rotate(
+        self, tenant: Tenant, parent: Session, child: Session, *, log: str, now: datetime, profile: Block | None = None
+    ) -> Session:
         """Ends the parent and begins the child in one transaction, if the parent is still its lineage's tip; steps
         that came since are in the child's window. Returns the child as it is now, or raises SessionMoved."""
         ...

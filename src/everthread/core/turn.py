@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from everthread.core.claim import Block
 from everthread.core.ids import SessionId, SessionKey, StepId, Tenant
 from everthread.core.messages import Message
 from everthread.core.session import Session
@@ -47,6 +48,8 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     again: bool = False  # the client's library says that it is trying again
     replay: Replay | None = None
     key_prefix: str | None = None  # the API key may only touch session keys that begin so
+    wait_for_memory: bool = False  # until all that was said before has been read
+    server_tools: bool = True  # the server's own tools may be offered to the model
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +178,13 @@ class Context(msgspec.Struct, frozen=True, gc=False):
     tail: int = 0
     log: int = 0  # of the prefix
     distilled: int = 0  # what writing the log took, told once
+    searching: int = 0  # what the model used to look things up by itself, before the request that answered
+
+    def with_tools(self, weight: int, searching: int) -> Context:
+        """The same prompt with our tools in it."""
+        return msgspec.structs.replace(
+            self, prompt_tokens=self.prompt_tokens + weight, prefix=self.prefix + weight, searching=searching
+        )
 
     @property
     def message(self) -> int:
@@ -199,6 +209,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str | None = None
     parent_message_id: str | None = None
     body: bytes | None = None  # hash of the request's body
+    tail: Block | None = None  # what it was given from memory
 
     def messages(self) -> tuple[Message, ...]:
         return (*self.input, self.answer)

@@ -16,7 +16,7 @@ from starlette.routing import Route, Router
 from everthread.core.ids import printable
 from everthread.core.key import ApiKey
 from everthread.errors import Bug, Failure, Malformed, MethodNotAllowed, Overloaded, RouteNotFound
-from everthread.http import auth, chat, meta, sessions
+from everthread.http import auth, chat, memory, meta, sessions
 from everthread.http.reply import Reply, Send
 from everthread.http.request import Disconnected, Headers, Receive
 from everthread.http.site import Call, Endpoint, Site
@@ -30,6 +30,9 @@ MOST_FIELDS = 100  # of a query
 
 SESSIONS = "/api/sessions"
 SESSION = "/api/sessions/{session_id}"
+MEMORY = "/api/memory"
+CLAIM = "/api/memory/{claim_id}"
+GIVEN = "/api/memory/turns/{turn_id}"
 
 ENDPOINTS = (
     Endpoint("chat_completions", "POST", chat.PATH, "One turn of a conversation, whole or streamed."),
@@ -45,15 +48,30 @@ ENDPOINTS = (
     Endpoint("session_export", "GET", f"{SESSION}/export", "All of it as JSON lines.", work=sessions.export),
     Endpoint("session_chat", "POST", f"{SESSION}/chat", "One turn, whole.", work=sessions.chat_whole),
     Endpoint("session_chat_stream", "POST", f"{SESSION}/chat/stream", "One turn, streamed.", work=sessions.chat_stream),
+    Endpoint("memory", "GET", MEMORY, "Claims, as they were said.", work=memory.reading(memory.many)),
+    Endpoint("memory_add", "POST", MEMORY, "Adds one by hand.", work=memory.writing(memory.add)),
+    Endpoint("memory_search", "GET", f"{MEMORY}/search", "What was said of it.", work=memory.reading(memory.search)),
+    Endpoint("memory_timeline", "GET", f"{MEMORY}/timeline", "What changed.", work=memory.reading(memory.timeline)),
+    Endpoint("memory_export", "GET", f"{MEMORY}/export", "All claims, as JSON lines or Markdown.", work=memory.export),
+    Endpoint("memory_status", "GET", f"{MEMORY}/status", "How far it is behind.", work=memory.reading(memory.status)),
+    Endpoint("memory_forget", "POST", f"{MEMORY}/forget", "Erases for good.", work=memory.writing(memory.forget)),
+    Endpoint("memory_given", "GET", GIVEN, "The memory that a reply was given.", work=memory.reading(memory.given)),
+    Endpoint("memory_claim", "GET", CLAIM, "One claim.", work=memory.reading(memory.one)),
+    Endpoint("memory_correct", "POST", f"{CLAIM}/correct", "How it really is.", work=memory.writing(memory.correct)),
+    Endpoint("memory_pin", "POST", f"{CLAIM}/pin", "Always in the prompt, or not.", work=memory.writing(memory.pin)),
+    Endpoint("memory_retract", "POST", f"{CLAIM}/retract", "It never was so.", work=memory.writing(memory.retract)),
+    Endpoint("memory_sources", "GET", f"{CLAIM}/sources", "Where it was said.", work=memory.reading(memory.sources)),
     Endpoint("models", "GET", "/v1/models", "The models that can be asked for.", meta.list_models),
     Endpoint("model", "GET", "/v1/models/{model:path}", "One model.", meta.get_model),
     Endpoint("capabilities", "GET", "/v1/capabilities", "What this server can do.", meta.capabilities),
     Endpoint("health", "GET", "/health", "Whether the process is alive.", meta.health, open=True),
     Endpoint("health_ready", "GET", "/health/ready", "Whether it can answer: each part.", meta.ready, open=True),
+    Endpoint("metrics", "GET", "/metrics", "Figures for Prometheus.", meta.metrics),
     Endpoint("version", "GET", "/version", "Name and version.", meta.version, open=True),
     Endpoint("openapi", "GET", "/openapi.json", "This API as OpenAPI 3.1.", meta.description, open=True),
     Endpoint("docs", "GET", "/docs", "This API as a page to read.", meta.documentation, open=True),
 )
+REFUSED = (Endpoint("memory_delete", "DELETE", CLAIM, "Says what to do instead.", work=memory.undeletable),)
 OPEN_PATHS = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.open)
 
 
@@ -65,7 +83,9 @@ class App:
         self._router = Router(
             routes=[
                 Route(path, Desk(self._site, some), methods=list(some))
-                for path, some in by_path(endpoint for endpoint in ENDPOINTS if endpoint.path != chat.PATH).items()
+                for path, some in by_path(
+                    endpoint for endpoint in (*ENDPOINTS, *REFUSED) if endpoint.path != chat.PATH
+                ).items()
             ],
             redirect_slashes=False,
             default=not_found,

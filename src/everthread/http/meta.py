@@ -64,6 +64,7 @@ async def capabilities(request: Request, site: Site) -> Response:
                 "session_chat": True,
                 "session_chat_streaming": True,
                 "session_fork": True,
+                "memory": True,
                 "session_continuity_header": "X-Hermes-Session-Id",
                 "session_key_header": "X-Hermes-Session-Key",
             },
@@ -81,18 +82,29 @@ async def ready(request: Request, site: Site) -> Response:
     names = list(site.checks)
     results = await asyncio.gather(*(outcome(site.checks[name]) for name in names))
     checks = dict(zip(names, results, strict=True))
-    well = all(check["ok"] for check in results)
-    return as_json({"status": "ready" if well else "not ready", "checks": checks}, 200 if well else 503)
+    if not all(check["ok"] for check in results):
+        return as_json({"status": "not ready", "checks": checks}, 503)
+    slow = any(check.get("slow") for check in results)
+    return as_json({"status": "degraded" if slow else "ready", "checks": checks})
 
 
 async def outcome(check: Check) -> dict[str, object]:
     try:
         async with asyncio.timeout(CHECK_TAKES):
-            return {"ok": True, "detail": await check()}
+            found = await check()
+            if isinstance(found, str):
+                return {"ok": True, "detail": found}
+            return {"ok": True, "detail": found.detail, "slow": found.slow, **found.figures}
     except Failure as failure:
         return {"ok": False, "code": failure.code, "detail": failure.message}
     except TimeoutError:
         return {"ok": False, "code": "timeout", "detail": f"No answer in {CHECK_TAKES:.0f} s."}
+
+
+async def metrics(request: Request, site: Site) -> Response:
+    """The figures in Prometheus' text format."""
+    lines = [f"# TYPE {name} gauge\n{name} {value:g}\n" for name, value in (await site.figures()).items()]
+    return Response("".join(lines), media_type="text/plain; version=0.0.4")
 
 
 async def version(request: Request, site: Site) -> Response:

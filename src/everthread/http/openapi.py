@@ -8,6 +8,7 @@ from typing import Any
 
 from everthread import __version__
 from everthread.http.site import Endpoint
+from everthread.wire.memory import KINDS, LONGEST_TEXT, STATES
 
 SESSION_HEADERS = {
     "X-Hermes-Session-Id": "Names a transcript. With it the conversation goes on where it stopped; without it a fresh"
@@ -24,6 +25,18 @@ SESSION_HEADERS = {
 TOKENS = {"type": "integer", "minimum": 0}
 TEXT = {"type": "string"}
 NULLABLE_TEXT = {"type": ["string", "null"]}
+MOMENT = {"type": "string", "format": "date-time"}
+WORDS = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
+CLAIMS = {"type": "array", "items": {"$ref": "#/components/schemas/Claim"}}
+BLOCK = {
+    "type": "object",
+    "properties": {
+        "text": TEXT,
+        "tokens": TOKENS,
+        "claims": {"type": "array", "items": TEXT},
+        "turns": {"type": "array", "items": TEXT},
+    },
+}
 
 SCHEMAS: dict[str, Any] = {
     "Error": {
@@ -202,6 +215,182 @@ SCHEMAS: dict[str, Any] = {
             "hermes": {"$ref": "#/components/schemas/Hermes"},
         },
     },
+    "Claim": {
+        "type": "object",
+        "description": "A statement with its quote, its time and its links. Times are ISO 8601 in UTC.",
+        "required": ["id", "object", "kind", "state", "quote", "speaker", "said_at", "author", "pinned", "source"],
+        "properties": {
+            **dict.fromkeys(("id", "quote", "speaker"), TEXT),
+            "object": {"const": "memory.claim"},
+            "kind": {"enum": list(KINDS)},
+            "state": {"enum": list(STATES)},
+            **dict.fromkeys(("subject", "attribute", "value", "because"), NULLABLE_TEXT),
+            **dict.fromkeys(("cause", "supersedes", "superseded_by"), NULLABLE_TEXT),
+            "negated": {"type": "boolean"},
+            "pinned": {"type": "boolean"},
+            "voice": {"enum": ["user", "assistant"]},
+            "author": {"enum": ["rule", "model", "person"]},
+            "confidence": {"type": "number"},
+            **dict.fromkeys(("said_at", "recorded_at"), MOMENT),
+            **{key: {"anyOf": [MOMENT, {"type": "null"}]} for key in ("valid_from", "valid_to", "closed_at")},
+            "when": {"type": ["object", "null"], "properties": {"since": MOMENT, "until": MOMENT}},
+            "source": {
+                "type": ["object", "null"],
+                "description": "Null: a person wrote it by hand.",
+                "properties": {
+                    "session_id": TEXT,
+                    "turn": {"type": "integer"},
+                    "run_id": TEXT,
+                    "message": TOKENS,
+                    "span": {"type": "array", "items": TOKENS},
+                },
+            },
+        },
+    },
+    "ClaimList": {
+        "type": "object",
+        "required": ["object", "data", "has_more"],
+        "properties": {"object": {"const": "list"}, "data": CLAIMS, "has_more": {"type": "boolean"}},
+    },
+    "MemoryHits": {
+        "type": "object",
+        "required": ["object", "query", "as_of", "data", "claims"],
+        "properties": {
+            "object": {"const": "list"},
+            "query": TEXT,
+            **dict.fromkeys(("as_of", "known_at"), NULLABLE_TEXT),
+            "data": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "object": {"const": "memory.hit"},
+                        "score": {"type": "number"},
+                        **dict.fromkeys(("session_id", "role", "speaker", "said_at", "text"), TEXT),
+                        "turn": {"type": "integer"},
+                        "run_id": NULLABLE_TEXT,
+                        "claims": CLAIMS,
+                    },
+                },
+            },
+            "claims": CLAIMS,
+        },
+    },
+    "MemoryTimeline": {
+        "type": "object",
+        "required": ["object", "data", "has_more"],
+        "properties": {
+            "object": {"const": "list"},
+            "data": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "object": {"const": "memory.change"},
+                        "at": MOMENT,
+                        "claim": {"$ref": "#/components/schemas/Claim"},
+                        "replaced": CLAIMS,
+                        "because": NULLABLE_TEXT,
+                        "cause": {"anyOf": [{"$ref": "#/components/schemas/Claim"}, {"type": "null"}]},
+                    },
+                },
+            },
+            "has_more": {"type": "boolean"},
+        },
+    },
+    "MemorySources": {
+        "type": "object",
+        "required": ["object", "id", "data"],
+        "properties": {
+            "object": {"const": "memory.sources"},
+            "id": TEXT,
+            "data": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "relation": {"enum": ["claim", "cause", "replaced"]},
+                        "claim": {"$ref": "#/components/schemas/Claim"},
+                        "source": {"type": ["object", "null"]},
+                    },
+                },
+            },
+        },
+    },
+    "MemoryGiven": {
+        "type": "object",
+        "required": ["object", "run_id", "session_id", "turn", "said_at", "tail", "profile"],
+        "properties": {
+            "object": {"const": "memory.given"},
+            **dict.fromkeys(("run_id", "session_id", "root_session_id"), TEXT),
+            "session_key": NULLABLE_TEXT,
+            "turn": {"type": "integer"},
+            "said_at": MOMENT,
+            **dict.fromkeys(("tail", "profile"), BLOCK),
+        },
+    },
+    "MemoryStatus": {
+        "type": "object",
+        "required": ["object", "embedder", "dimensions", "lag_seconds", "waiting", "dead"],
+        "properties": {
+            "object": {"const": "memory.status"},
+            "embedder": TEXT,
+            **dict.fromkeys(("dimensions", "waiting"), TOKENS),
+            "lag_seconds": {"type": "number"},
+            "behind": {"type": ["boolean", "null"]},
+            "dead": {"type": "array", "items": {"type": "object"}},
+        },
+    },
+    "MemoryForgotten": {
+        "type": "object",
+        "required": ["object", "dry_run", "claims", "places", "messages", "sessions"],
+        "properties": {
+            "object": {"const": "memory.forgotten"},
+            "dry_run": {"type": "boolean"},
+            "claims": CLAIMS,
+            "places": {"type": "array", "items": {"type": "object"}},
+            **dict.fromkeys(("messages", "sessions"), TOKENS),
+        },
+    },
+    "ClaimAddition": {
+        "type": "object",
+        "required": ["text"],
+        "additionalProperties": False,
+        "properties": {
+            "text": WORDS,
+            "kind": {"enum": list(KINDS), "default": "fact"},
+            "pinned": {"type": "boolean", "default": False},
+            "valid_from": NULLABLE_TEXT,
+            "speaker": NULLABLE_TEXT,
+        },
+    },
+    "ClaimCorrection": {
+        "type": "object",
+        "required": ["text"],
+        "additionalProperties": False,
+        "properties": {"text": WORDS, "valid_from": NULLABLE_TEXT, "reason": NULLABLE_TEXT},
+    },
+    "ClaimPinning": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"pinned": {"type": "boolean", "default": True}},
+    },
+    "ClaimRetraction": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"reason": NULLABLE_TEXT},
+    },
+    "Forgetting": {
+        "type": "object",
+        "description": "Exactly one of claim, session_id, text, and scope with true.",
+        "additionalProperties": False,
+        "properties": {
+            **dict.fromkeys(("claim", "session_id"), NULLABLE_TEXT),
+            "text": {"type": ["string", "null"], "minLength": 3, "maxLength": 2000},
+            "scope": {"type": "boolean", "default": False},
+            "dry_run": {"type": "boolean", "default": False},
+        },
+    },
     "ChatCompletion": {
         "type": "object",
         "required": ["id", "object", "created", "model", "choices", "usage", "hermes"],
@@ -245,8 +434,13 @@ BODIES = {
     "session_fork": "SessionFork",
     "session_chat": "SessionTurn",
     "session_chat_stream": "SessionTurn",
+    "memory_add": "ClaimAddition",
+    "memory_correct": "ClaimCorrection",
+    "memory_pin": "ClaimPinning",
+    "memory_retract": "ClaimRetraction",
+    "memory_forget": "Forgetting",
 }
-OPTIONAL_BODIES = {"session_create", "session_fork"}
+OPTIONAL_BODIES = {"session_create", "session_fork", "memory_pin", "memory_retract"}
 ANSWERS = {
     "chat_completions": "ChatCompletion",
     "sessions": "SessionList",
@@ -259,14 +453,27 @@ ANSWERS = {
     "session_compress": "OneSession",
     "session_lineage": "Lineage",
     "session_chat": "SessionAnswer",
+    "memory": "ClaimList",
+    "memory_add": "Claim",
+    "memory_search": "MemoryHits",
+    "memory_timeline": "MemoryTimeline",
+    "memory_status": "MemoryStatus",
+    "memory_forget": "MemoryForgotten",
+    "memory_given": "MemoryGiven",
+    "memory_claim": "Claim",
+    "memory_correct": "Claim",
+    "memory_pin": "Claim",
+    "memory_retract": "Claim",
+    "memory_sources": "MemorySources",
 }
 OTHER_ANSWERS = {
     "chat_completions": ["application/json", "text/event-stream"],
     "session_chat_stream": ["text/event-stream"],
     "session_export": ["application/x-ndjson"],
+    "memory_export": ["application/x-ndjson", "text/markdown"],
     "docs": ["text/html"],
 }
-CREATES = {"session_create", "session_fork"}
+CREATES = {"session_create", "session_fork", "memory_add", "memory_correct"}
 TURNS = {"chat_completions", "session_chat", "session_chat_stream"}
 QUERIES = {
     "sessions": {
@@ -281,6 +488,31 @@ QUERIES = {
         "after": "A message's id: those that follow it.",
         "order": "asc (default): the oldest first; desc: the newest first.",
     },
+    "memory": {
+        "kind": f"Only these, with commas: {', '.join(KINDS)}.",
+        "state": f"Only these, with commas: {', '.join(STATES)}. Default: all but retracted.",
+        "pinned": "true or false: only those that are, or are not.",
+        "limit": "At most so many: 1 to 200, default 50.",
+        "after": "A claim's id: those that follow it.",
+    },
+    "memory_search": {
+        "q": "What to look for.",
+        "as_of": "A date or a moment: what was said up to then, and what held then.",
+        "known_at": "A date or a moment: by what was known then.",
+        "limit": "At most so many: 1 to 50, default 10.",
+    },
+    "memory_timeline": {
+        "about": "Only changes that have these words.",
+        "since": "A date or a moment: changes from then on.",
+        "until": "A date or a moment: changes before it.",
+        "limit": "At most so many: 1 to 200, default 50.",
+        "after": "A claim's id: changes that follow its own.",
+    },
+    "memory_export": {"format": "jsonl (default) or markdown."},
+}
+SCOPE = {
+    "session_key": "Whose memory. The header X-Hermes-Session-Key does the same.",
+    "session_id": "A session without a key, whose memory is its own. The header X-Hermes-Session-Id does the same.",
 }
 
 
@@ -293,7 +525,7 @@ def operation(endpoint: Endpoint, path: str) -> dict[str, Any]:
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": TEXT} for name in re.findall(r"{(\w+)}", path)
         ]
-        + [parameter("query", query, text) for query, text in QUERIES.get(name, {}).items()]
+        + [parameter("query", query, text) for query, text in queries(name).items()]
         + [
             parameter("header", header, text)
             for header, text in (SESSION_HEADERS.items() if name in TURNS else ())
@@ -305,6 +537,11 @@ def operation(endpoint: Endpoint, path: str) -> dict[str, Any]:
         body = {"application/json": ref(BODIES[name])}
         described["requestBody"] = {"required": name not in OPTIONAL_BODIES, "content": body}
     return described
+
+
+def queries(name: str) -> dict[str, str]:
+    own = QUERIES.get(name, {})
+    return {**SCOPE, **own} if name.startswith("memory") else own
 
 
 def parameter(where: str, name: str, text: str) -> dict[str, Any]:

@@ -39,6 +39,8 @@ RARE = frozenset(
         b"x-hermes-task",
         b"x-hermes-on-busy",
         b"x-hermes-message-time",
+        b"x-hermes-wait-for-memory",
+        b"x-hermes-server-tools",
         b"x-hermes-message-id",
         b"x-hermes-parent-message-id",
         b"x-openwebui-chat-id",
@@ -98,7 +100,21 @@ def envelope(headers: Headers, key: ApiKey, *, now: datetime) -> Envelope:
         parent_message_id=headers.name(b"x-hermes-parent-message-id")
         or ("" if headers.blank(b"x-hermes-parent-message-id") else None),
         key_prefix=prefix,
+        wait_for_memory=switch(headers, b"x-hermes-wait-for-memory", "X-Hermes-Wait-For-Memory", default=False),
+        server_tools=switch(headers, b"x-hermes-server-tools", "X-Hermes-Server-Tools", default=True),
     )
+
+
+def switch(headers: Headers, name: bytes, shown: str, *, default: bool) -> bool:
+    """A header that turns something on or off."""
+    text = headers.get(name)
+    if text is None:
+        return default
+    if text.lower() in {"1", "on", "true"}:
+        return True
+    if text.lower() in {"0", "off", "false"}:
+        return False
+    raise Malformed(f"{shown} is 1 or on, 0 or off.", param=shown)
 
 
 def on_busy(text: str | None) -> OnBusy:

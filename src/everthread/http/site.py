@@ -14,9 +14,11 @@ from everthread.core.transcript import Archive
 from everthread.http.auth import Gate
 from everthread.http.reply import Reply
 from everthread.http.request import Headers, Receive
+from everthread.turns.memories import Memories
 from everthread.turns.run import Turns
 
-Check = Callable[[], Awaitable[str]]  # what is the case, in a few words; or a Failure
+Check = Callable[[], Awaitable["str | Finding"]]  # what is the case, in a few words; or a Failure
+Figures = Callable[[], Awaitable[Mapping[str, float]]]  # by their Prometheus names
 Answer = Callable[[Request, "Site"], Awaitable[Response]]
 Work = Callable[["Call"], Awaitable[None]]
 
@@ -31,8 +33,17 @@ class Endpoint(msgspec.Struct, frozen=True):
     work: Work | None = None  # for what belongs to someone; neither: the hot path, which app.py calls itself
 
 
+class Finding(msgspec.Struct, frozen=True):
+    """What a check found, with figures; `slow`: it works, but somebody should have a look."""
+
+    detail: str
+    figures: Mapping[str, float] = {}
+    slow: bool = False
+
+
 class Site(msgspec.Struct, frozen=True, kw_only=True):
     turns: Turns
+    memories: Memories
     store: Store
     archive: Archive
     model: Model
@@ -40,6 +51,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     ids: Ids
     gate: Gate
     checks: Mapping[str, Check]
+    figures: Figures
     limits: Mapping[str, int]
     endpoints: tuple[Endpoint, ...] = ()
 

@@ -123,6 +123,8 @@ def led(found: Sequence[Word]) -> int:
 def opens(found: Sequence[Word], at: int) -> bool:
     """By the way, for now, right now, as of now, in fact."""
     two = (found[at].text, found[at + 1].text)
+    if two == ("it", "turns") or two in {("please", "note"), ("fyi", ":")}:
+        return True
     before = found[at - 1].text if at else ""
     return two in {("by", "the"), ("for", "now"), ("right", "now"), ("in", "fact"), ("of", "now")} or (
         (before, *two[:1]) in {("by", "the"), ("the", "way"), ("in", "fact")} or two[:1] == ("way",)

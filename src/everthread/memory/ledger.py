@@ -13,8 +13,13 @@ import msgspec
 
 from everthread.core.claim import Claim, ClaimId, Draft
 from everthread.core.ids import StepId
-from everthread.memory.slots import relation, same_slot, same_value
+from everthread.core.memory import Near
+from everthread.memory import weigh
+from everthread.memory.slots import is_past, relation, same_slot, same_value
+from everthread.memory.wording import likeness, says, stems
 
+ECHO = 0.6  # how much alike what the model says and what a person said are when one repeats the other
+LAST = 2  # turns within which a correction follows what it corrects
 FRESH = 3  # turns after which "we reverted it" no longer means the last thing that was said
 
 replace = msgspec.structs.replace
@@ -39,15 +44,17 @@ class Change(msgspec.Struct, frozen=True):
 
 def settle(
     drafts: Sequence[Draft],
-    existing: Sequence[Claim],
+    near: Sequence[Near],
     *,
     step: StepId,
     seq: int,
     said_at: datetime,
     recorded_at: datetime,
 ) -> Settled:
-    """New statements held against the earlier claims they may concern, the nearest first."""
-    book = Book(existing)
+    """New statements held against the earlier claims they may concern, the nearest first.
+
+    Reversed claims may be among these: what resembles one concerns the claim that took its place."""
+    book = Book(near)
     for draft in drafts:
         claim = Claim(
             id=ClaimId(f"{step}.{draft.span.message}.{draft.span.start}-{draft.span.end}.{draft.kind}"),
@@ -67,11 +74,20 @@ DRAWN = (
 )  # fmt: skip
 
 
+class Match(msgspec.Struct):
+    """The open claims that a new statement replaces, contradicts, or may be about at all."""
+
+    replaced: list[Claim] = []
+    conflicting: list[Claim] = []
+    concerned: list[Claim] = []
+
+
 class Book:
     """The claims while a step's statements are entered."""
 
-    def __init__(self, existing: Sequence[Claim]) -> None:
-        self._known = {claim.id: claim for claim in existing}  # in the order given: nearest first
+    def __init__(self, near: Sequence[Near]) -> None:
+        self._known = {one.claim.id: one.claim for one in near}  # in the order given: nearest first
+        self._similar = {one.claim.id: one.similar for one in near}
         self._new: dict[ClaimId, Claim] = {}
         self._changed: set[ClaimId] = set()
 
@@ -91,36 +107,104 @@ class Book:
             return
         if draft.refers:
             claim = replace(claim, cause=self._said_before(claim))
+        match = self._matched(claim, draft)
+        if match is None:
+            return  # it was said before
+        self._write(claim, draft, match)
+
+    def _matched(self, claim: Claim, draft: Draft) -> Match | None:
+        """What a new statement does to those that are open; None if it only says one of them again."""
         replaced: list[Claim] = []
         conflicting: list[Claim] = []
         for old in self._open():
             match relation(claim, old, turning=draft.turning, replaces=draft.replaces):
                 case "repeats":
                     self._confirm(old)
-                    return
+                    return None
                 case "replaces":
                     replaced.append(old)
                 case "conflicts":
                     conflicting.append(old)
                 case None:
                     pass
-        if draft.turning == "hard" and draft.replaces is None and claim.value is None:
-            replaced, conflicting = self._undone(claim)
-        self._write(claim, draft, replaced, conflicting)
+        if draft.turning == "hard" and draft.replaces is not None:
+            replaced = alike(replaced)
+        if draft.corrects and (last := self._just_said(claim, draft)):
+            return Match(last)
+        if is_undoing(draft):
+            return Match(*self._undone(claim))
+        if is_past(claim) or claim.voice == "assistant":
+            return Match(replaced, conflicting)
+        return self._weighed(claim, draft, Match(replaced, conflicting))
+
+    def _weighed(self, claim: Claim, draft: Draft, ruled: Match) -> Match:
+        """With what many small signs speak for, where no rule knows better."""
+        found = [one for one in weigh.weighed(claim, draft, self._candidates(claim)) if one.weight >= weigh.RELATED]
+        heads = [one.candidate.head for one in found]
+        if not found or found[0].weight < weigh.DOUBTFUL:
+            return Match(ruled.replaced, ruled.conflicting, heads)
+        if found[0].weight < weigh.CERTAIN:
+            return Match(ruled.replaced, ruled.conflicting or heads[:1], heads)
+        certain = [heads[0], *(one.candidate.head for one in found[1:] if one.weight >= weigh.BESIDES)]
+        known = {old.id for old in ruled.replaced}
+        return Match([*ruled.replaced, *(old for old in certain if old.id not in known)], ruled.conflicting, heads)
+
+    def _candidates(self, claim: Claim) -> list[weigh.Candidate]:
+        """What holds or is contested, with what it took the place of."""
+        chains: dict[ClaimId, list[Claim]] = {}
+        for old in self._known.values():
+            if old.state == "reversed" and (last := self._head(old)) is not None:
+                chains.setdefault(last, []).append(old)
+        return [
+            weigh.Candidate(
+                old,
+                tuple(chains.get(old.id, ())),
+                max(self._similar.get(one.id, 0.0) for one in (old, *chains.get(old.id, ()))),
+            )
+            for old in self._open()
+            if old.step != claim.step and old.voice == "user" and may_concern(claim, old)
+        ]
+
+    def _head(self, old: Claim) -> ClaimId | None:
+        """What took its place, and what took the place of that; None if it is not among the known."""
+        seen = {old.id}
+        while old.state == "reversed" and old.superseded_by is not None and old.superseded_by not in seen:
+            seen.add(old.superseded_by)
+            found = self._new.get(old.superseded_by) or self._known.get(old.superseded_by)
+            if found is None:
+                return None
+            old = found
+        return old.id
+
+    def _echoes(self, claim: Claim) -> bool:
+        return any(
+            self._similar.get(old.id, 0.0) >= ECHO or likeness(stems(claim.quote), stems(old.quote)) >= ECHO
+            for old in self._known.values()
+            if old.voice == "user"
+        )
+
+    def _just_said(self, claim: Claim, draft: Draft) -> list[Claim]:
+        """What "make that Friday" corrects: the last thing the same speaker said, of the same kind if it has one."""
+        near = [old for old in self._open() if is_fresh(claim, old) and old.kind != "cause"]
+        near.sort(key=lambda old: (-old.seq, -old.span.start))
+        if draft.replaces:
+            return [old for old in near if says(old.quote, draft.replaces)][:1]
+        kinds = weigh.value_kinds(claim)
+        alike = [old for old in near if kinds & weigh.value_kinds(old)]
+        return (alike if kinds else near)[:1]
 
     def _open(self) -> list[Claim]:
         """What still holds or is contested, the nearest first: this step's own, then the rest as given."""
         claims = [*reversed(self._new.values()), *self._known.values()]
         return [claim for claim in claims if claim.state in {"current", "unresolved"}]
 
-    def _write(self, claim: Claim, draft: Draft, replaced: list[Claim], conflicting: list[Claim]) -> None:
+    def _write(self, claim: Claim, draft: Draft, match: Match) -> None:
+        replaced, conflicting = match.replaced, match.conflicting
         touched = [*replaced, *conflicting]
-        if claim.voice == "assistant" and any(old.voice == "user" for old in touched):
-            return  # the model does not overrule a person
-        if draft.subject is None and draft.turning == "hard" and not touched:
+        if claim.voice == "assistant" and (any(old.voice == "user" for old in touched) or self._echoes(claim)):
+            return  # the model does not overrule a person, and what it repeats is known
+        if (draft.corrects or (draft.subject is None and draft.replaces)) and not touched:
             return  # a correction of nothing
-        if draft.turning == "hard" and draft.replaces is not None:
-            replaced = alike(replaced)
         later = [old for old in replaced if old.said_at > claim.said_at]
         if later:  # it was said before what we know already
             self._new[claim.id] = reversed_by(claim, later[-1])
@@ -131,25 +215,29 @@ class Book:
             return
         if replaced:
             claim = replace(claim, supersedes=replaced[0].id)
+            if claim.subject is None:
+                claim = replace(claim, subject=replaced[0].subject, attribute=replaced[0].attribute)
         self._new[claim.id] = claim
         for old in replaced:
             self._put(reversed_by(old, claim))
             if old.state == "unresolved":
-                self._settle_contest(old, claim)
+                self._settle_contest(old, claim, match)
 
     def _contest(self, claim: Claim, old: Claim) -> None:
         self._new[claim.id] = replace(claim, supersedes=old.id, state="unresolved", closed_at=claim.recorded_at)
         self._put(replace(old, superseded_by=claim.id, state="unresolved", closed_at=claim.recorded_at))
 
-    def _settle_contest(self, old: Claim, claim: Claim) -> None:
-        """The other side of a conflict that this claim ends."""
+    def _settle_contest(self, old: Claim, claim: Claim, match: Match) -> None:
+        """The other side of a conflict that this claim ends: it goes too, unless it was about something else."""
+        concerned = {one.id for one in match.concerned}
         for other in self._open():
             if (
                 other.id != claim.id
                 and other.state == "unresolved"
                 and old.id in {other.supersedes, other.superseded_by}
             ):
-                self._put(reversed_by(other, claim))
+                over = same_slot(other, old) or other.id in concerned
+                self._put(reversed_by(other, claim) if over else uncontested(other))
 
     def _confirm(self, old: Claim) -> None:
         """Somebody said one side of a conflict again: it holds, the other does not."""
@@ -197,6 +285,26 @@ class Book:
         else:
             self._known[claim.id] = claim
             self._changed.add(claim.id)
+
+
+def uncontested(claim: Claim) -> Claim:
+    return replace(claim, state="current", supersedes=None, superseded_by=None, closed_at=None)
+
+
+def is_undoing(draft: Draft) -> bool:
+    """ "We reverted it": what, it does not say."""
+    return draft.turning == "hard" and draft.replaces is None and draft.value is None and draft.attribute is not None
+
+
+def may_concern(claim: Claim, old: Claim) -> bool:
+    """Can one be about the other at all? The same words again are not a change."""
+    if old.kind == "cause" or is_past(old) or (old.kind == "preference" and claim.kind == "decision"):
+        return False
+    return stems(claim.quote) != stems(old.quote)
+
+
+def is_fresh(claim: Claim, old: Claim) -> bool:
+    return old.speaker == claim.speaker and old.voice == claim.voice and 0 <= claim.seq - old.seq <= LAST
 
 
 def alike(replaced: list[Claim]) -> list[Claim]:

@@ -18,15 +18,16 @@ import msgspec
 from everthread.core.claim import Draft, Span, Voice
 from everthread.core.messages import Message
 from everthread.core.sentences import Sentence, own_span, sentences
-from everthread.memory import refuse, turnings, wishes
+from everthread.memory import cues, loose, refuse, turnings, wishes
 from everthread.memory.clause import parse
-from everthread.memory.parts import Part, parts, trimmed
-from everthread.memory.statement import LIKELY, Passage, classified, drafted
+from everthread.memory.parts import BECAUSE, Part, parts, trimmed
+from everthread.memory.statement import LIKELY, LOOSE, Passage, classified, drafted
 from everthread.memory.when import mentions
 
 MOST = 60  # statements of one message
 OPENING, CLOSING = 6000, 2000  # characters of a long message that are read as its writer's own; the middle was pasted
 SENTENCE_END = re.compile(r"[.!?]\s|\n")
+FAR = 80  # characters before a statement that may belong to it
 NEAR = 12  # characters between the end of something and what came instead of it
 REMEMBER = re.compile(
     r"\s*(?:please\s+)?(?:remember|note|don['’]t forget|keep in mind)(?:\s+that|:|,)?\s+(?!when\b|to\b|how\b|"
@@ -36,6 +37,10 @@ REMEMBER = re.compile(
 MATTER = re.compile(
     r"(?:and |but |so )?for (?:the |our |my |all )?[\w-]+(?: [\w-]+){0,2},?\s+(?=(?:we|i|our|my)\b)", re.IGNORECASE
 )
+ABOUT = re.compile(
+    r"\s*(?:(?:as )?for|regarding|about|concerning|with|on|in|at|when it comes to|as far as|against|speaking of)\s",
+    re.IGNORECASE,
+)  # what a statement is about, said before it
 BEFORE_A_DATE = frozenset({"", "in", "on", "since", "as of", "by", "from", "starting", "so", "and", "but", "back in"})
 
 
@@ -86,12 +91,66 @@ def stated(passage: Passage, sentence: Sentence, before: Sentence | None) -> Ite
         return
     told = REMEMBER.match(passage.text, sentence.start, sentence.end)
     start = told.end() if told else sentence.start
-    stating = False
-    for draft in clauses(passage, start, sentence.end, before):
-        stating = True
-        yield draft
-    if told and not stating and passage.voice == "user":
-        yield drafted(passage, "fact", *trimmed(passage.text, start, sentence.end), confidence=LIKELY)
+    drafts = list(clauses(passage, start, sentence.end, before))
+    if passage.voice == "user" and not drafts:
+        if told:
+            yield drafted(passage, "fact", *trimmed(passage.text, start, sentence.end), confidence=LIKELY)
+        elif draft := loose.whole(passage, sentence, before, start):
+            yield draft
+        return
+    drafts = [draft for draft in drafts if draft.confidence > LOOSE or not is_why(draft, drafts)]
+    made = [number for number, draft in enumerate(drafts) if draft.kind != "cause"]
+    if made and passage.voice == "user":
+        drafts[made[0]] = led(passage, drafts[made[0]], start)
+        drafts[made[-1]] = followed(passage, drafts[made[-1]], sentence.end)
+    yield from drafts
+
+
+def is_why(draft: Draft, others: Sequence[Draft]) -> bool:
+    """Is it only the cause of what the same sentence goes on to say?"""
+    return any(other.because and draft.quote in other.because for other in others)
+
+
+def led(passage: Passage, draft: Draft, start: int) -> Draft:
+    """With the words before it that say that something is over: "forget X, our ...", "correction: ..."."""
+    before = passage.text[start : draft.span.start - passage.offset]
+    if draft.turning == "hard" or not before.strip() or (draft.because and draft.because in before):
+        return draft
+    turning = cues.turning(before)
+    if (turning == "none" and not ABOUT.match(before)) or draft.span.start - passage.offset - start > FAR:
+        return draft
+    first = trimmed(passage.text, start, draft.span.end - passage.offset)[0]
+    span = Span(draft.span.message, passage.offset + first, draft.span.end)
+    quote = passage.text[first : draft.span.end - passage.offset]
+    return msgspec.structs.replace(
+        draft, quote=quote, span=span, turning=turning if draft.turning == "none" else draft.turning
+    )
+
+
+def followed(passage: Passage, draft: Draft, end: int) -> Draft:
+    """With the words after it that say what came instead, where no rule made anything of them."""
+    first, last = draft.span.start - passage.offset, draft.span.end - passage.offset
+    cause = BECAUSE.search(passage.text, last, end)
+    end = cause.start() if cause else end
+    tail = passage.text[last:end].strip(" ,;-–—.!")
+    over = draft.valid_to is not None
+    if not tail or len(tail) > FAR or not (changes(draft) or over or loose.goes_on(tail)):
+        return draft
+    last = trimmed(passage.text, first, end)[1]
+    span = Span(draft.span.message, draft.span.start, passage.offset + last)
+    quote = passage.text[first:last]
+    draft = msgspec.structs.replace(
+        draft, quote=quote, span=span, turning=cues.turning(quote) if draft.turning == "none" else draft.turning
+    )
+    if not over or not loose.goes_on(tail):
+        return draft
+    return msgspec.structs.replace(
+        draft, turning="hard", replaces=draft.value, value=None, valid_from=passage.said_at, valid_to=None
+    )
+
+
+def changes(draft: Draft) -> bool:
+    return draft.turning == "hard" or cues.says_change(draft.quote)
 
 
 def clauses(passage: Passage, start: int, end: int, before: Sentence | None) -> Iterator[Draft]:
@@ -124,7 +183,15 @@ def correction(passage: Passage, part: Part) -> Iterator[Draft]:
     turn = turnings.fragment(passage.text, part.start, part.end)
     if turn is not None and turn.old and turn.new and passage.voice == "user":
         yield drafted(
-            passage, "fact", part.start, part.end, value=turn.new, replaces=turn.old, turning="hard", confidence=LIKELY
+            passage,
+            "fact",
+            part.start,
+            part.end,
+            value=turn.new,
+            replaces=turn.old,
+            turning="hard",
+            corrects=True,
+            confidence=LIKELY,
         )
 
 
@@ -154,33 +221,44 @@ def with_cause(passage: Passage, draft: Draft, part: Part, before: Sentence | No
 
 
 def joined(drafts: Iterable[Draft], text: str) -> Iterator[Draft]:
-    """The drafts; "we no longer use X; we moved to Y" as one."""
-    over: Draft | None = None
+    """The drafts; "we no longer use X; we moved to Y" as one, and "it was X, now it is Y"."""
+    last: Draft | None = None
     for draft in drafts:
-        if over is not None and takes_over(over, draft):
-            span = Span(over.span.message, over.span.start, draft.span.end)
-            yield msgspec.structs.replace(
+        if last is None:
+            last = draft
+        elif takes_over(last, draft, text):
+            span = Span(last.span.message, min(last.span.start, draft.span.start), draft.span.end)
+            last = msgspec.structs.replace(
                 draft,
                 quote=text[span.start : span.end],
                 span=span,
-                replaces=over.replaces,
-                turning="hard",
-                because=draft.because or over.because,
+                replaces=draft.replaces or last.replaces or (last.value if ended(last, draft) else None),
+                turning="hard" if last.replaces or ended(last, draft) else draft.turning,
+                because=draft.because or last.because,
+                subject=draft.subject or last.subject,
             )
-            over = None
-            continue
-        if over is not None:
-            yield over
-        over = draft if draft.turning == "hard" and draft.negated and draft.replaces else None
-        if over is None:
-            yield draft
-    if over is not None:
-        yield over
+        else:
+            yield last
+            last = draft
+    if last is not None:
+        yield last
 
 
-def takes_over(over: Draft, draft: Draft) -> bool:
-    """Does a statement say what came instead of what the one before it ends?"""
-    if draft.value is None or draft.replaces or draft.negated or draft.kind == "instruction":
+def ended(over: Draft, draft: Draft) -> bool:
+    """Is something said to be over that the next statement goes on from?"""
+    return over.valid_to is not None and draft.valid_to is None
+
+
+def takes_over(over: Draft, draft: Draft, text: str) -> bool:
+    """Does a statement say what came instead of what the one before it ends, or take up its words?"""
+    if draft.kind in {"instruction", "cause"} or over.kind in {"instruction", "cause"} or draft.negated:
         return False
-    near = draft.span.start - over.span.end < NEAR
-    return near and (draft.turning != "none" or draft.attribute == over.attribute or draft.subject == over.subject)
+    if over.span.message != draft.span.message:
+        return False
+    if draft.span.start <= over.span.start and (over.confidence <= LOOSE or over.negated or ended(over, draft)):
+        return True
+    between = text[over.span.end : draft.span.start]
+    if len(between) >= NEAR or not (over.turning == "hard" and over.negated and over.replaces) or draft.replaces:
+        return False
+    same = draft.turning != "none" or draft.attribute == over.attribute or draft.subject == over.subject
+    return draft.value is not None and (same or SENTENCE_END.search(between) is None)

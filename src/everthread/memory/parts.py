@@ -14,7 +14,7 @@ HARD = (
     r"abandoned|stopped|quit|left|chose|picked|are now|is now|am now|now use|now)\b"
 )
 SPLIT = re.compile(
-    rf";\s+|\s+[-–—]{{1,2}}\s+|:\s+(?={SUBJECT}['’\s])|(?:,\s*|\s+)(?:but|although|though|whereas|yet|however|"
+    rf";\s+|\s+[-–—]{{1,2}}\s+|:\s+(?=(?:i|we|my|our|he|she|they|it)\b['’\s]|the\s+(?:[\w-]+\s+){{1,4}}(?:is|are|was|were|has|will)\b)|(?:,\s*|\s+)(?:but|although|though|whereas|yet|however|"
     rf"while)\s+(?=(?:{SUBJECT}|now|"
     rf"then|that|this|there|recently|last|since|in|after|actually)\b)|"
     rf"(?:,\s*|\s+)(?:and|so|then|and then|and now)\s+(?={SUBJECT}['’\s])|,\s+(?=(?:i|we|my|our|he|she|they|"
@@ -41,9 +41,9 @@ TIMED = re.compile(
     re.IGNORECASE,
 )
 CONSEQUENCE = re.compile(
-    r"(?P<cause>.{5,300}?)(?:,\s*so|[,;]?\s+(?:[-–—]\s*)?(?:and\s+)?(?:which|that|this)(?:['’]s| is| was) why|"
+    r"(?P<cause>.{5,300}?)(?:,\s*so(?!\s+(?:that|far|much|many|good|long|what|to|no)\b)|[,;]?\s+(?:[-–—]\s*)?(?:and\s+)?(?:which|that|this)(?:['’]s| is| was) why|"
     r"[,;]\s*(?:therefore|hence|consequently)|"
-    r"[,;]\s*(?:for that reason|as a result)),?\s+(?P<main>(?:i|we|our|my|the)\b.*)",
+    r"[,;]\s*(?:for that reason|as a result)),?\s+(?P<main>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 THEREFORE = re.compile(
@@ -53,7 +53,7 @@ THEREFORE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 REASON = re.compile(
-    r"\s*(?:(?:the|our|my)\s+(?:(?:main|real|only|biggest|key)\s+)?reason\s+(?:(?:for|behind|why|we|"
+    r"\s*(?:(?:the\s+|my\s+|our\s+|main\s+)*reasons?:\s+|(?:the|our|my)\s+(?:(?:main|real|only|biggest|key)\s+)?reason\s+(?:(?:for|behind|why|we|"
     r"i)\b[^,.;]{0,80}?\s+)?(?:is|was|being)[:,]?\s+(?:that\s+)?|"
     r"(?:(?:it|this|that)(?:['’]s| is| was| happened)\s+(?:(?:mainly|mostly|all|just|partly|only)\s+)?)?(?:because|"
     r"due to)(?:\s+of)?\s+)(?P<cause>\S.*)",

@@ -20,7 +20,7 @@ ASKING = re.compile(
 )
 SUPPOSING = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|assuming|imagine|pretend|hypothetically|what if|let['’]s say|say we|"
-    r"in case|wish|as if|"
+    r"^in case|^whenever|wish|as if|"
     r"for example|e\.g\.|for instance|once upon|should we|would be|would have|could have|might have|otherwise)\b",
     re.IGNORECASE,
 )
@@ -71,6 +71,7 @@ OPINION = re.compile(
     r"sad|grateful|lucky|better|best|worse|much|well)\b",
     re.IGNORECASE,
 )
+OWN = re.compile(r"\b(?:what |as |like )?i (?:just |already |once )?(?:said|told you|mentioned|wrote)\b", re.IGNORECASE)
 QUOTED = re.compile(r"[\"“][^\"”]{1,400}[\"”]")
 IDLE = re.compile(
     r"(?:an?|some|no|the|my|our)?\s*(?:\w+\s+)?(?:question|problem|issue|idea|meeting|look|chat|talk|doubt|feeling|"
@@ -89,7 +90,7 @@ def is_question(text: str) -> bool:
 def is_hearsay(text: str) -> bool:
     """Is it what others say, or mostly between quotation marks?"""
     quoted = sum(map(len, QUOTED.findall(text)))
-    return REPORTED.search(text) is not None or quoted * 2 > len(text)
+    return REPORTED.search(OWN.sub("", text)) is not None or quoted * 2 > len(text)
 
 
 def declines(text: str) -> bool:

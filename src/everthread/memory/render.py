@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
-from everthread.core.claim import Claim, ClaimId
+from everthread.core.claim import Block, Claim, ClaimId
+from everthread.core.ids import SessionId, StepId
 from everthread.core.ports import TokenCounter
 from everthread.core.sentences import squeezed
 
@@ -17,6 +18,7 @@ PROFILE = (
 )
 WISHES = "Standing wishes:\n"
 FACTS = "Known:\n"
+SHORTEST = 6  # tokens of a line
 MOST_REVERSED = 4  # earlier values shown below the current one
 PROFILE_SURE = 0.8  # confidence from which a fact may stand in the profile unpinned
 LASTING = frozenset({"name", "live in", "work at", "work for", "work as", "prefer", "speak", "is from"})
@@ -33,15 +35,9 @@ class Recalled(msgspec.Struct, frozen=True):
     said_at: datetime
     text: str
     speaker: str = "user"  # "user" and nobody else goes without saying
-
-
-class Shown(msgspec.Struct, frozen=True):
-    """A block, and what stands in it."""
-
-    text: str = ""
-    tokens: int = 0
-    claims: tuple[ClaimId, ...] = ()
-    turns: tuple[int, ...] = ()
+    step: StepId | None = None
+    session: SessionId | None = None
+    reversed_by: int | None = None  # a later turn says otherwise about something in it
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -49,48 +45,110 @@ class Entry(msgspec.Struct, frozen=True):
 
     text: str
     claims: tuple[ClaimId, ...] = ()
-    turns: tuple[int, ...] = ()
+    steps: tuple[StepId, ...] = ()
     group: int = 0  # the first groups stand first
     place: tuple[datetime, int] | None = None  # within a group, by time; without one, as given
+    day: str = ""  # stands before the first line of that day
+    sessions: tuple[SessionId, ...] = ()  # other ones that it speaks of
 
 
-def tail(items: Sequence[Claim | Recalled], claims: Sequence[Claim], *, room: int, counter: TokenCounter) -> Shown:
+class Places:
+    """How a prompt names turns: by number; those of other sessions by a short name that the block explains."""
+
+    def __init__(self, here: SessionId | None) -> None:
+        self._here = here
+        self._names: dict[SessionId, str] = {}
+
+    def name(self, seq: int, session: SessionId | None, step: StepId | None) -> str:
+        if step is None and session is None and seq <= 0:
+            return "noted"
+        if session is None or self._here is None or session == self._here:
+            return f"turn {seq}"
+        return f"turn {seq} of {self._names.setdefault(session, f's{len(self._names) + 1}')}"
+
+    def of(self, claim: Claim) -> str:
+        return self.name(claim.seq, claim.session, claim.step)
+
+    def elsewhere(self, *sessions: SessionId | None) -> tuple[SessionId, ...]:
+        return tuple(session for session in sessions if session in self._names and session is not None)
+
+    def legend(self, sessions: Iterable[SessionId]) -> str:
+        used = set(sessions)
+        names = [f'{name} is session "{session}"' for session, name in self._names.items() if session in used]
+        return f"({'; '.join(names)})\n" if names else ""
+
+
+def tail(
+    items: Sequence[Claim | Recalled],
+    claims: Sequence[Claim],
+    *,
+    room: int,
+    counter: TokenCounter,
+    here: SessionId | None = None,
+    wishes: Sequence[Claim] = (),
+    withdrawn: Sequence[Claim] = (),
+) -> Block:
     """The best of what was recalled, best first in `items`, within `room` tokens; "" if nothing fits.
 
-    `claims` has what the items' links lead to. A claim whose successor is not there is not shown."""
+    `claims` has what the items' links lead to. A claim whose successor is not there is not shown. What was said in
+    another session than `here` says so. Wishes that the profile does not have yet, and those it still has, come first.
+    """
     known = {claim.id: claim for claim in (*claims, *(item for item in items if isinstance(item, Claim)))}
     earlier = predecessors(known.values())
-    candidates: list[list[Entry]] = []
+    places = Places(here)
+    candidates: list[list[Entry]] = [
+        *([standing(claim, "FROM NOW ON, since", places)] for claim in wishes),
+        *([standing(claim, "NO LONGER WANTED, said", places)] for claim in withdrawn),
+    ]
     heads: set[ClaimId] = set()
     for item in items:
         if isinstance(item, Recalled):
-            line = f"{day(item.said_at)} (turn {item.seq}){by(item.speaker)}: {quoted(item.text)}\n"
-            candidates.append([Entry(line, turns=(item.seq,), group=1, place=(item.said_at, item.seq))])
+            candidates.append([recalled(item, places)])
         elif (head := head_of(item, known)) is not None and head.id not in heads:
             heads.add(head.id)
-            candidates.append(forms(head, earlier, known))
-    return fitted(TAIL, candidates, room=room, counter=counter)
+            candidates.append(forms(head, earlier, known, places))
+    return fitted(TAIL, candidates, room=room, counter=counter, places=places)
 
 
-def profile(claims: Iterable[Claim], *, room: int, counter: TokenCounter) -> Shown:
+def standing(claim: Claim, label: str, places: Places) -> Entry:
+    text = f"{label} {day(claim.said_at)} ({places.of(claim)}){by(claim.speaker)}: {quoted(claim.quote)}\n"
+    return Entry(text, claims=(claim.id,), steps=steps(claim), sessions=places.elsewhere(claim.session))
+
+
+def recalled(item: Recalled, places: Places) -> Entry:
+    since = f", since reversed in turn {item.reversed_by}" if item.reversed_by is not None else ""
+    where = places.name(item.seq, item.session, item.step)
+    return Entry(
+        f"({where}{since}){by(item.speaker)}: {quoted(item.text)}\n",
+        steps=(item.step,) if item.step else (),
+        group=1,
+        place=(item.said_at, item.seq),
+        day=day(item.said_at),
+        sessions=places.elsewhere(item.session),
+    )
+
+
+def profile(claims: Iterable[Claim], *, room: int, counter: TokenCounter) -> Block:
     """What stands in the frozen prefix: standing wishes, then what is pinned or lastingly describes people."""
     holding = [
         claim for claim in claims if claim.state == "current" and claim.valid_to is None and claim.voice == "user"
     ]
     kept = [claim for claim in holding if claim.kind == "instruction" or claim.pinned or describes(claim)]
+    places = Places(None)
     kept.sort(key=lambda claim: (claim.kind != "instruction", not claim.pinned, -claim.said_at.timestamp(), claim.id))
     candidates = [
         [
             Entry(
-                f"{said(claim)}\n",
+                f"{said(claim, places)}\n",
                 claims=(claim.id,),
+                steps=steps(claim),
                 group=0 if claim.kind == "instruction" else 1,
                 place=(claim.said_at, claim.seq),
             )
         ]
         for claim in kept
     ]
-    return fitted(PROFILE, candidates, room=room, counter=counter, titles=(WISHES, FACTS))
+    return fitted(PROFILE, candidates, room=room, counter=counter, places=places, titles=(WISHES, FACTS))
 
 
 def describes(claim: Claim) -> bool:
@@ -127,7 +185,7 @@ def head_of(claim: Claim, known: dict[ClaimId, Claim]) -> Claim | None:
     return claim if claim.state in {"current", "unresolved"} else None
 
 
-def forms(head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId, Claim]) -> list[Entry]:
+def forms(head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId, Claim], places: Places) -> list[Entry]:
     """A claim with what it replaced, the newest first: as much of it as is shown at most, then the least."""
     before: list[Claim] = []
     waiting = list(earlier.get(head.id, ()))
@@ -140,28 +198,33 @@ def forms(head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId,
             before.append(claim)
             waiting += earlier.get(claim.id, ())
     lengths = (len(before), 1) if len(before) > 1 else (len(before),)
-    return [form(head, before[:length], known) for length in lengths]
+    return [form(head, before[:length], known, places) for length in lengths]
 
 
-def form(head: Claim, before: Sequence[Claim], known: dict[ClaimId, Claim]) -> Entry:
-    lines = [f"{label(head)} (turn {head.seq}){by(head.speaker)}: {quoted(head.quote)}{why(head, known)}\n"]
+def form(head: Claim, before: Sequence[Claim], known: dict[ClaimId, Claim], places: Places) -> Entry:
+    lines = [f"{label(head)} ({places.of(head)}){by(head.speaker)}: {quoted(head.quote)}{why(head, known, places)}\n"]
     for claim in before:
+        where, because = places.of(claim), why(claim, known, places)
         if claim.state == "unresolved":
-            line = (
-                f" "
-                f" "
-                f"or "
-                f"{day(claim.said_at)} "
-                f"(turn {claim.seq}){by(claim.speaker)}: {quoted(claim.quote)}{why(claim, known)}\n"
-            )
+            lines.append(f"  or {day(claim.said_at)} ({where}){by(claim.speaker)}: {quoted(claim.quote)}{because}\n")
         else:
-            line = f"  REVERSED: {quoted(claim.quote)} ({lasted(claim)}, turn {claim.seq}){why(claim, known)}\n"
-        lines.append(line)
-    return Entry("".join(lines), claims=(head.id, *(claim.id for claim in before)))
+            lines.append(f"  REVERSED: {quoted(claim.quote)} ({lasted(claim)}, {where}){because}\n")
+    shown = (head, *before)
+    causes = [known[claim.cause] for claim in shown if claim.cause in known and claim.because is None]
+    return Entry(
+        "".join(lines),
+        claims=tuple(claim.id for claim in shown),
+        steps=tuple(step for claim in (*shown, *causes) for step in steps(claim)),
+        sessions=places.elsewhere(*(claim.session for claim in (*shown, *causes))),
+    )
 
 
-def said(claim: Claim) -> str:
-    return f"{day(claim.said_at)} (turn {claim.seq}){by(claim.speaker)}: {quoted(claim.quote)}"
+def steps(claim: Claim) -> tuple[StepId, ...]:
+    return (claim.step,) if claim.step is not None else ()
+
+
+def said(claim: Claim, places: Places) -> str:
+    return f"{day(claim.said_at)} ({places.of(claim)}){by(claim.speaker)}: {quoted(claim.quote)}"
 
 
 def label(claim: Claim) -> str:
@@ -179,11 +242,11 @@ def lasted(claim: Claim) -> str:
     return f"{day(claim.valid_from or claim.said_at)} to {day(ended)}"
 
 
-def why(claim: Claim, known: dict[ClaimId, Claim]) -> str:
+def why(claim: Claim, known: dict[ClaimId, Claim], places: Places) -> str:
     if claim.because is not None:
         return f" - because: {quoted(claim.because)}"
     cause = known.get(claim.cause) if claim.cause is not None else None
-    return f" - because: {quoted(cause.quote)} (turn {cause.seq})" if cause is not None else ""
+    return f" - because: {quoted(cause.quote)} ({places.of(cause)})" if cause is not None else ""
 
 
 # --- lines ---
@@ -208,37 +271,52 @@ def fitted(
     *,
     room: int,
     counter: TokenCounter,
+    places: Places,
     titles: tuple[str, str] = ("", ""),
-) -> Shown:
+) -> Block:
     """As many entries as fit, the first ones first; of each the longest form that does."""
     left = room - counter.count(introduction) - sum(counter.count(title) for title in titles)
     chosen: list[Entry] = []
+    days: set[str] = set()
     for entry_forms in candidates:
+        if left < SHORTEST:
+            break
         for entry in entry_forms:
-            cost = counter.count(entry.text)
+            line = entry.text if entry.day in days else f"{entry.day} {entry.text}"
+            cost = counter.count(line)
             if cost <= left:
                 chosen.append(entry)
+                days.add(entry.day)
                 left -= cost
                 break
-    compose: Callable[[Sequence[Entry]], str] = lambda entries: composed(introduction, entries, titles)  # noqa: E731
-    while chosen and counter.count(compose(chosen)) > room:  # what counts less alone may count more together
+
+    def compose() -> str:
+        return composed(introduction, chosen, places, titles)
+
+    text = compose()
+    while chosen and counter.count(text) > room:  # what counts less alone may count more together
         chosen.pop()
+        text = compose()
     if not chosen:
-        return Shown()
-    text = compose(chosen)
-    return Shown(
+        return Block()
+    return Block(
         text=text,
         tokens=counter.count(text),
         claims=tuple(id for entry in chosen for id in entry.claims),  # noqa: A001
-        turns=tuple(turn for entry in chosen for turn in entry.turns),
+        steps=tuple(dict.fromkeys(step for entry in chosen for step in entry.steps)),
     )
 
 
-def composed(introduction: str, entries: Sequence[Entry], titles: tuple[str, str]) -> str:
+def composed(introduction: str, entries: Sequence[Entry], places: Places, titles: tuple[str, str]) -> str:
     text = introduction
     for group, title in enumerate(titles):
         own = [entry for entry in entries if entry.group == group]
         if own:
             dated = sorted((entry for entry in own if entry.place), key=lambda entry: entry.place or EVER)
-            text += title + "".join(entry.text for entry in (*(entry for entry in own if not entry.place), *dated))
-    return text
+            text += title + "".join(entry.text for entry in own if not entry.place)
+            before = ""
+            for entry in dated:
+                start = f"{entry.day} " if entry.day and entry.day != before else "  " if entry.day else ""
+                text += start + entry.text
+                before = entry.day
+    return text + places.legend(session for entry in entries for session in entry.sessions)

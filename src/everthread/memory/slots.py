@@ -109,10 +109,12 @@ def same_slot(new: Claim, old: Claim) -> bool:
 
 def is_repeat(new: Claim, old: Claim) -> bool:
     """Does it only say again what was said?"""
-    if new.negated != old.negated or is_past(new) != is_past(old) or new.when != old.when:
+    if new.negated != old.negated or is_past(new) != is_past(old):
         return False
-    if new.quote.casefold() == old.quote.casefold() and new.speaker == old.speaker:
+    if new.quote.casefold() == old.quote.casefold() and new.speaker == old.speaker and old.kind != "event":
         return True
+    if new.when != old.when:
+        return False
     return bool(new.value and old.value) and same_slot(new, old) and same_value(new, old)
 
 

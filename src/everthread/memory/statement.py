@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from everthread.core.claim import Draft, Kind, Span, Voice
-from everthread.memory import refuse, turnings
+from everthread.memory import cues, refuse, turnings
 from everthread.memory.clause import ADVERBS, DETERMINERS, LEADS, PRONOUNS, Clause
 from everthread.memory.parts import Part, trimmed
 from everthread.memory.verbs import CHOICES, HAPPENINGS, LIKINGS, OTHERS, STATES, TURNS
 from everthread.memory.when import Mention
-from everthread.memory.wording import shape
+from everthread.memory.wording import kinds, shape
 
 LONGEST_VALUE = 12  # words
 SURE, LIKELY, LOOSE, SECOND_HAND = 1.0, 0.8, 0.6, 0.4
@@ -54,7 +54,7 @@ NOT_A_SUBJECT = re.compile(
     r"question|idea|"
     r"reason|truth|fact|answer|best|worst|only|first|next|last|hope|trick|catch|rest|others?|guess|mistake|bad|"
     r"fault|way|"
-    r"difference|key|result|example|error|bug)s?\b",
+    r"difference|key|result|example|error|bug)s?(?=\Z|\s+(?:is|are|was|were|with|of|here|that|for|in|now)\b)",
     re.IGNORECASE,
 )
 PREPOSITION = re.compile(r"(?:back into|back to|in|at|on|to|for|with|as|from|by|into)\b", re.IGNORECASE)
@@ -77,12 +77,6 @@ PURPOSE = re.compile(
 )
 MATTER = re.compile(r"\bfor (?:the |our |my |all )?(?P<purpose>[\w-]+(?: [\w-]+)?),?\s+\Z", re.IGNORECASE)
 WHEREBY = re.compile(r"\s+(?:on|for|with|in|at|as|across|through|via|over|to|than|inside|behind)\s+", re.IGNORECASE)
-SOFT = re.compile(
-    r"\b(?:(?<!for )(?<!until )(?<!by )now|nowadays|these days|from now on|as of|actually|turns out|correction|"
-    r"update|instead|again|changed|"
-    r"going forward|i was wrong|i meant|my mistake|scratch that)\b",
-    re.IGNORECASE,
-)
 TO = re.compile(r"\b(?:to|for|from|until|by|is)\s+(?:the\s+)?\Z|^\s*\Z", re.IGNORECASE)
 UNTIL = re.compile(r"\b(?:until|till)\s+(?:the\s+)?\Z|^(?:until|till)\b", re.IGNORECASE)
 STARTING = re.compile(
@@ -131,6 +125,8 @@ LASTING = frozenset(
         "lead",
     }
 )  # what was so for a time, rather than happened
+OURS = ("my ", "our ", "the ", "his ", "her ", "their ", "all ")
+NAME = re.compile(r"\s[A-Z]")
 NO_NAMES = DETERMINERS | PRONOUNS | ADVERBS | LEADS
 
 
@@ -161,6 +157,7 @@ def classified(passage: Passage, part: Part, clause: Clause, start: int) -> Draf
         or was(passage, clause)
         or held(passage, clause)
         or happened(passage, part, clause)
+        or loosely(passage, clause)
     )
     if made is None or (passage.voice == "assistant" and made[0] == "preference"):
         return None
@@ -168,8 +165,8 @@ def classified(passage: Passage, part: Part, clause: Clause, start: int) -> Draf
         return None
     kind, fields = made
     fields = {**dated(passage, kind, clause, times_of(passage, part, clause, fields)), **fields}
-    if "turning" not in fields and SOFT.search(passage.text, part.start, part.end):
-        fields["turning"] = "soft"
+    if "turning" not in fields:
+        fields["turning"] = cues.turning(passage.text[part.start : part.end])
     if name := NAMED.search(passage.text, part.start, part.end):
         fields |= {"subject": "I", "attribute": "name", "value": name["name"]}
     return drafted(passage, kind, *trimmed(passage.text, start, part.end), **fields)
@@ -330,6 +327,26 @@ def happened(passage: Passage, part: Part, clause: Clause) -> Made | None:
     if clause.tense == "present" and not clause.perfect and clause.verb not in HAPPENINGS | STATES | TURNS:
         return None
     return "event", said_of(clause, attribute(passage, clause), value_at(passage, *clause.rest), LIKELY)
+
+
+def loosely(passage: Passage, clause: Clause) -> Made | None:
+    """Whatever else is said of somebody or something, in case it matters."""
+    value = value_at(passage, *clause.rest)
+    if passage.voice == "assistant" or value is None or VAGUE.match(value) or refuse.is_opinion(value):
+        return None
+    exact = bool(kinds(passage.text[slice(*clause.rest)]))
+    if clause.verb in OTHERS and not exact:
+        return None
+    if (clause.tense == "modal" and not exact) or clause.subject.casefold().startswith("let"):
+        return None
+    if clause.verb in EMPTY_WITH and refuse.is_idle(value):
+        return None
+    subject = clause.subject.casefold()
+    ours = subject in {"i", "we"} or subject.startswith(OURS) or "'s " in subject.replace("’", "'")
+    if not (ours or exact or is_name(clause.subject) or NAME.search(passage.text, *clause.rest)):
+        return None
+    passing = clause.tense == "past" and not clause.used_to and clause.verb != "be"
+    return "event" if passing else "fact", said_of(clause, attribute(passage, clause), value, LOOSE)
 
 
 def is_name(subject: str) -> bool:

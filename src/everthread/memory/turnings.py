@@ -52,7 +52,7 @@ FRAGMENT = pattern(
 )
 ROLLED = pattern(r"\s*(?:it |that |this |everything |the change |the release )?back\b")
 ANY_MORE = pattern(r"\b(?:any ?more|any longer)\b")
-HABIT = pattern(r"\s*\w+ing\s+")
+HABIT = pattern(r"\s*\w+ing\s+(?!(?:and|or|because|in|on|for|since|last|so|at|with)\b)")
 LEFT = pattern(r"\s*(?:(?:my|the|our) (?:job|role|position|team|company|project|club)\b|(?-i:[A-Z]))")
 DATED = pattern(r"(?:in|on|with|by|at|last|this|next|again|back|yesterday|today|q[1-4])\b")
 NOWHERE = pattern(

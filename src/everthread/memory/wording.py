@@ -15,7 +15,7 @@ IDLE = vocabulary(
     "longer",
     "now still just all any some so very really currently also only more most new old current main primary same own",
     "it's",
-    "we're i'm don't any more anymore back instead than then there here up out about over again one use using used",
+    "we're i'm don't any more anymore back instead than then there here up out about over again one use using used before after",
 )
 # Words that name a choice among others of their sort. Two of one sort can stand for each other; nothing else follows.
 SORTS = {
@@ -33,12 +33,12 @@ SORTS = {
     "language": "python java kotlin go golang rust ruby typescript javascript c++ c# "
     "scala elixir swift php perl haskell",
     "editor": "vim neovim emacs vscode pycharm intellij sublime zed cursor editor",
-    "tracker": "jira linear trello asana shortcut notion basecamp tracker",
+    "tracker": "jira linear trello asana shortcut notion basecamp clickup redmine tracker",
     "chat": "slack teams discord mattermost zulip",
     "auth": "oauth saml jwt ldap auth0 okta keycloak cognito",
     "package": "npm yarn pnpm bun poetry pip pipenv conda uv",
     "marriage": "married single divorced engaged widowed separated",
-    "diet": "vegan vegetarian pescatarian omnivore keto",
+    "diet": "vegan vegetarian pescatarian omnivore keto low-carb gluten-free paleo flexitarian",
 }
 SORT_OF = {word: sort for sort, words in SORTS.items() for word in words.split()}
 AMOUNT = re.compile(
@@ -56,6 +56,23 @@ TIME = re.compile(
     re.IGNORECASE,
 )
 PREPOSITION = re.compile(r"(?:in|at|on|to|for|with|as|from|by|into|of|the|an?)\s+", re.IGNORECASE)
+KINDS = {
+    "day": r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\bweekends?\b",
+    "date": r"\b\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b|"
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6} \d{1,2}(?:st|nd|rd|th)?\b|\b\d{4}-\d\d-\d\d\b|"
+    r"\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})\b|\b\d{1,2}(?:st|nd|rd|th)\b",
+    "clock": r"\b\d{1,2}(?::\d\d)?\s?[ap]\.?m\b|\b\d{1,2}:\d\d\b|\bnoon\b|\bmidnight\b|\b\d{1,2} o['’]clock\b",
+    "money": r"[$€£¥] ?\d[\d.,]*\d|[$€£¥] ?\d|\b\d[\d.,]*\s?(?:euros?|dollars?|pounds?|eur|usd|gbp|bucks|k a year)\b",
+    "percent": r"\b\d[\d.,]*\s?(?:%|percent\b)",
+    "amount": r"\b(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)[ -]?"
+    r"(?P<unit>(?!and\b|or\b|of\b|to\b|in\b|on\b|for\b|is\b|at\b|more\b)[^\W\d_]{1,12})\b",
+    "number": r"(?<![\w.,])\d[\d.,]*(?![\w.,]*\d)",
+}
+KIND = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in KINDS.items()), re.IGNORECASE)
+PASSING = re.compile(
+    r"\b(?:as of|since|starting|last|next|this|effective) (?:the )?\Z|^\W*(?:from|on|by|until) (?:the )?\Z",
+    re.IGNORECASE,
+)  # a day that only says when
 MINE = re.compile(r"(?:i|me|myself)\Z", re.IGNORECASE)
 OWNED = re.compile(r"(?:my|mine)\s+", re.IGNORECASE)
 SHARED = re.compile(r"(?:our|the|this|these|that)\s+", re.IGNORECASE)
@@ -119,6 +136,20 @@ def shape(value: str) -> tuple[str, str]:
     if bare[:1].isupper() or any(map(str.isdigit, bare.split(" ", 1)[0])) or bare[:1] in "\"“'`":
         return "name", ""
     return ("thing" if bare != value else "words"), ""
+
+
+@lru_cache(maxsize=8192)
+def kinds(text: str) -> frozenset[str]:
+    """The kinds of measurable things a text names: days, dates, times of day, money, amounts by their unit, numbers."""
+    found = set()
+    for match in KIND.finditer(text[:500]):
+        kind = match.lastgroup or ""
+        kind = "amount" if kind == "unit" else kind
+        if kind in {"day", "date"} and PASSING.search(text[: match.start()][-40:]):
+            continue
+        unit = stem(match["unit"].casefold()) if kind == "amount" else ""
+        found.add(f"amount {unit}" if unit else kind)
+    return frozenset(found)
 
 
 def subject_key(subject: str | None, speaker: str) -> str | None:

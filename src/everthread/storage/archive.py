@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from everthread.core.claim import Block
 from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, Tenant
 from everthread.core.session import Place, Session
 from everthread.core.transcript import Branch, Card, Entry, Order, Page
@@ -387,9 +388,9 @@ def begin(
     db: sqlite3.Connection, tenant: Tenant, session: Session, *, now: int, title: str | None, current: bool
 ) -> Session:
     """A thread in which nothing was said yet, or which shares another one's steps up to a fork."""
-    log = left_log(db, tenant, session)
+    log, profile = left_behind(db, tenant, session)
     try:
-        scope = ledger.begin(db, tenant, session, now=now, source="api", title=title, log=log)
+        scope = ledger.begin(db, tenant, session, now=now, source="api", title=title, log=log, profile=profile)
     except SessionMoved as moved:
         raise SessionExists from moved
     if current:
@@ -398,16 +399,16 @@ def begin(
     return msgspec.structs.replace(session, scope=ScopeId(name), session_key=key)
 
 
-def left_log(db: sqlite3.Connection, tenant: Tenant, session: Session) -> str | None:
-    """The log of the epoch that a fork leaves, which must still be there."""
+def left_behind(db: sqlite3.Connection, tenant: Tenant, session: Session) -> tuple[str | None, Block | None]:
+    """The log and the profile of the epoch that a fork leaves, which must still be there."""
     if session.fork is None:
-        return None
+        return None, None
     left = db.execute(
         "SELECT 1 FROM session WHERE tenant = ? AND session = ? AND lineage = ?", (tenant, session.parent, session.fork)
     ).fetchone()
     if left is None:
         raise SessionMoved
-    return paths.log_of(db, tenant, session)
+    return paths.beginning(db, tenant, session)
 
 
 def current(db: sqlite3.Connection, tenant: Tenant, key: SessionKey) -> SessionId | None:
@@ -438,17 +439,20 @@ def amend(
             raise SessionMoved
 
 
-def sweep(db: sqlite3.Connection) -> None:
-    """Takes what was deleted out of the file itself. On a connection of its own, outside of any transaction.
+def sweep(db: sqlite3.Connection) -> bool:
+    """Takes what was deleted out of the file itself; tells whether all of it could be. On a connection of its own,
+    outside of any transaction.
 
     A deleted row's bytes are overwritten at once (secure_delete), but the words of the lexical index stay in its older
     segments until these are merged, and all of it in the write-ahead log until that is taken over."""
-    pages = -MERGED_AT_ONCE  # negative: begin to merge everything into one
-    while True:
-        before = db.total_changes
-        db.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('merge', ?)", (pages,))
-        if db.total_changes - before < 2:  # nothing is left to merge
-            break
-        pages = MERGED_AT_ONCE
-        time.sleep(PAUSE)
-    db.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+    for index in ("chunk_fts", "claim_fts"):
+        pages = -MERGED_AT_ONCE  # negative: begin to merge everything into one
+        while True:
+            before = db.total_changes
+            db.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
+            if db.total_changes - before < 2:  # nothing is left to merge
+                break
+            pages = MERGED_AT_ONCE
+            time.sleep(PAUSE)
+    busy: int = db.execute("PRAGMA wal_checkpoint (TRUNCATE)").fetchone()[0]
+    return not busy

@@ -6,8 +6,59 @@ import sqlite3
 from collections.abc import Iterator
 
 from everthread.core.ports import Problem
-from everthread.storage.rows import pieces
+from everthread.storage import chunks
 from everthread.wire.chat import stored_messages
+
+GONE = """
+    CASE kind
+        WHEN 'step' THEN NOT EXISTS (SELECT 1 FROM step WHERE step.tenant = outbox.tenant AND step.step = outbox.name)
+        WHEN 'session' THEN NOT EXISTS
+            (SELECT 1 FROM session WHERE session.tenant = outbox.tenant AND session.session = outbox.name)
+        ELSE NOT EXISTS (SELECT 1 FROM thread WHERE thread.tenant = outbox.tenant AND thread.thread = outbox.name)
+    END
+"""
+DERIVED = {  # what can be made good, and how
+    "a vector belongs to no piece of text": (
+        """SELECT vector.chunk FROM vector LEFT JOIN chunk ON chunk.no = vector.chunk AND chunk.scope = vector.scope
+        WHERE chunk.no IS NULL""",
+        """DELETE FROM vector WHERE NOT EXISTS
+            (SELECT 1 FROM chunk WHERE chunk.no = vector.chunk AND chunk.scope = vector.scope)""",
+    ),
+    "a piece of text belongs to no step": (
+        """SELECT chunk.no FROM chunk LEFT JOIN step ON step.tenant = chunk.tenant AND step.step = chunk.step
+        WHERE chunk.seq > 0 AND step.step IS NULL""",
+        """DELETE FROM chunk WHERE seq > 0 AND NOT EXISTS
+            (SELECT 1 FROM step WHERE step.tenant = chunk.tenant AND step.step = chunk.step)""",
+    ),
+    "a piece of text belongs to no thread, or is in another scope": (
+        """SELECT chunk.no FROM chunk LEFT JOIN thread
+            ON thread.tenant = chunk.tenant AND thread.thread = chunk.thread AND thread.scope = chunk.scope
+        WHERE thread.thread IS NULL""",
+        """DELETE FROM chunk WHERE NOT EXISTS (SELECT 1 FROM thread
+            WHERE thread.tenant = chunk.tenant AND thread.thread = chunk.thread AND thread.scope = chunk.scope)""",
+    ),
+    "a claim was drawn from a step that is missing": (
+        """SELECT claim.claim FROM claim LEFT JOIN step ON step.tenant = claim.tenant AND step.step = claim.step
+        WHERE claim.step IS NOT NULL AND step.step IS NULL""",
+        """DELETE FROM claim WHERE step IS NOT NULL AND NOT EXISTS
+            (SELECT 1 FROM step WHERE step.tenant = claim.tenant AND step.step = claim.step)""",
+    ),
+    "a claim is in another scope than its step": (
+        """SELECT claim.claim FROM claim JOIN step ON step.tenant = claim.tenant AND step.step = claim.step
+        JOIN thread ON thread.tenant = step.tenant AND thread.thread = step.thread WHERE thread.scope != claim.scope""",
+        """UPDATE claim SET scope = thread.scope FROM step JOIN thread
+            ON thread.tenant = step.tenant AND thread.thread = step.thread
+        WHERE step.tenant = claim.tenant AND step.step = claim.step AND thread.scope != claim.scope""",
+    ),
+    "a claim belongs to no scope": (
+        "SELECT claim FROM claim WHERE NOT EXISTS (SELECT 1 FROM scope WHERE scope.no = claim.scope)",
+        "DELETE FROM claim WHERE NOT EXISTS (SELECT 1 FROM scope WHERE scope.no = claim.scope)",
+    ),
+    "something that is gone is waiting to be read": (
+        f"SELECT outbox.name FROM outbox WHERE {GONE}",  # noqa: S608
+        f"DELETE FROM outbox WHERE {GONE}",  # noqa: S608
+    ),
+}
 
 INVARIANTS = {
     "a lineage's tip is missing": """
@@ -53,15 +104,28 @@ INVARIANTS = {
     "a replay points to a missing step": """
         SELECT replay.key FROM replay LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step
         WHERE replay.step IS NOT NULL AND step.step IS NULL""",
+    **{what: query for what, (query, _) in DERIVED.items()},
 }
 
 
 UNINDEXED = """
-    SELECT tenant, thread, lineage, seq, said_at, input, output FROM step
+    SELECT tenant, thread, lineage, seq, step, said_at, input, output FROM step
     WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = step.tenant
         AND chunk.thread = step.thread AND chunk.lineage = step.lineage AND chunk.seq = step.seq)
       AND json_extract(output, '$.content') GLOB '*[a-zA-Z0-9]*'
 """
+
+
+UNINDEXED_IMPORTS = """
+    SELECT lineage.tenant, thread.scope, thread.thread, lineage.lineage, lineage.prior, thread.created_at FROM lineage
+    JOIN thread ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread
+        AND thread.named = 1 AND thread.deleted_at IS NULL
+    JOIN prior ON prior.tenant = lineage.tenant AND prior.address = lineage.prior
+    WHERE lineage.fork_lineage IS NULL AND prior.messages GLOB '*"content":"[a-zA-Z0-9]*' AND NOT EXISTS (
+        SELECT 1 FROM chunk WHERE chunk.tenant = lineage.tenant AND chunk.thread = lineage.thread
+            AND chunk.lineage = lineage.lineage AND chunk.seq <= 0)
+"""
+INDEXES = {"chunk": "pieces of text", "claim": "claims"}
 
 
 def problems(db: sqlite3.Connection) -> Iterator[Problem]:
@@ -73,34 +137,38 @@ def problems(db: sqlite3.Connection) -> Iterator[Problem]:
         names = [row[0] for row in db.execute(f"{query} LIMIT 5").fetchall()]
         if names:
             yield Problem(f"{what}: {', '.join(map(str, names))}")
-    unindexed = db.execute(f"SELECT count(*) FROM ({UNINDEXED})").fetchone()[0]  # noqa: S608
-    if unindexed:
-        yield Problem(f"{unindexed} steps are not in the index")
-    chunks, indexed = db.execute(
-        "SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts_docsize)"
-    ).fetchone()
-    if chunks != indexed:
-        yield Problem(f"the index covers {indexed} of {chunks} pieces of text")
+    for what, query in (("steps", UNINDEXED), ("imported histories", UNINDEXED_IMPORTS)):
+        unindexed = db.execute(f"SELECT count(*) FROM ({query})").fetchone()[0]  # noqa: S608
+        if unindexed:
+            yield Problem(f"{unindexed} {what} are not in the index")
+    for table, what in INDEXES.items():
+        rows, indexed = db.execute(
+            f"SELECT (SELECT count(*) FROM {table}), (SELECT count(*) FROM {table}_fts_docsize)"  # noqa: S608
+        ).fetchone()
+        if rows != indexed:
+            yield Problem(f"the index covers {indexed} of {rows} {what}")
 
 
 def repair(db: sqlite3.Connection) -> Iterator[Problem]:
-    """Makes the index, which is derived, anew where it does not agree with the ledger. Needs the write lock."""
-    mended = 0
-    for tenant, thread, lineage, seq, said_at, given, output in db.execute(UNINDEXED).fetchall():
+    """Makes what is derived anew where it does not agree with the ledger. Needs the write lock."""
+    for table in INDEXES:  # first: the rows below are taken from a sound index
+        try:
+            db.execute(f"INSERT INTO {table}_fts ({table}_fts, rank) VALUES ('integrity-check', 1)")  # noqa: S608
+        except sqlite3.DatabaseError:
+            db.execute(f"INSERT INTO {table}_fts ({table}_fts) VALUES ('rebuild')")  # noqa: S608
+            yield Problem("the lexical index did not agree with the ledger", mended=True)
+    for what, (_, mending) in DERIVED.items():
+        if db.execute(mending).rowcount:
+            yield Problem(what, mended=True)
+    steps = db.execute(UNINDEXED).fetchall()
+    for tenant, thread, lineage, seq, step, said_at, given, output in steps:
         (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
-        db.executemany(
-            "INSERT INTO chunk VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (tenant, scope, thread, lineage, seq, message.role, said_at, text)
-                for message in (*stored_messages(given), *stored_messages(f"[{output}]"))
-                for text in pieces(message.text)
-            ],
-        )
-        mended += 1
-    if mended:
-        yield Problem(f"{mended} steps were not in the index", mended=True)
-    try:
-        db.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 1)")
-    except sqlite3.DatabaseError:
-        db.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('rebuild')")
-        yield Problem("the lexical index did not agree with the ledger", mended=True)
+        said = (*stored_messages(given), *stored_messages(f"[{output}]"))
+        db.executemany(chunks.INSERT, chunks.rows((tenant, scope, thread, lineage), seq, step, said_at, said))
+    if steps:
+        yield Problem(f"{len(steps)} steps were not in the index", mended=True)
+    imports = db.execute(UNINDEXED_IMPORTS).fetchall()
+    for *home, prior, now in imports:
+        chunks.add_imported(db, tuple(home), prior, now)
+    if imports:
+        yield Problem(f"{len(imports)} imported histories were not in the index", mended=True)

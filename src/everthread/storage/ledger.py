@@ -7,14 +7,17 @@ from collections.abc import Sequence
 
 import msgspec
 
+from everthread.core.claim import Block
 from everthread.core.ids import Tenant
 from everthread.core.ports import Commit
 from everthread.core.session import Exchange, Session
 from everthread.core.turn import Step, Usage
 from everthread.errors import SessionMoved
-from everthread.storage import paths
-from everthread.storage.rows import input_text, pieces, reply_text, stamp
+from everthread.storage import chunks, claims, outbox, paths
+from everthread.storage.rows import block_text, input_text, reply_text, stamp
 from everthread.storage.writer import Later
+
+PIECES_PER_STEP = 4  # of text, about
 
 
 def begin(
@@ -27,12 +30,13 @@ def begin(
     imported: Sequence[Exchange] = (),
     title: str | None = None,
     log: str | None = None,
+    profile: Block | None = None,
     first: Step | None = None,
 ) -> int:
     """A new thread with its first lineage and session, where `first` was said or nothing yet. Returns its scope's
     number."""
     prior = hold_imported(db, tenant, imported) or hold_again(db, tenant, session.prior)
-    begin_session(db, tenant, session, now, log)
+    begin_session(db, tenant, session, now, log=log, profile=profile)
     scope = scope_number(db, tenant, session, now)
     db.execute(
         "INSERT INTO thread (tenant, thread, scope, root, head, named, prior, title, created_at, updated_at, source)"
@@ -52,15 +56,26 @@ def begin(
         ),
     )
     begin_lineage(db, tenant, session, first)
+    if session.named and session.fork is None:
+        said_at = stamp(first.said_at) if first else now
+        chunks.add_imported(db, (tenant, scope, session.thread, session.lineage), prior, said_at)
     return scope
 
 
-def begin_session(db: sqlite3.Connection, tenant: Tenant, session: Session, now: int, log: str | None = None) -> None:
+def begin_session(
+    db: sqlite3.Connection,
+    tenant: Tenant,
+    session: Session,
+    now: int,
+    *,
+    log: str | None = None,
+    profile: Block | None = None,
+) -> None:
     try:
         db.execute(
             "INSERT INTO session"
-            " (tenant, session, thread, lineage, parent, from_seq, log, created_at, began, distilled)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " (tenant, session, thread, lineage, parent, from_seq, log, created_at, began, distilled, profile)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 tenant,
                 session.id,
@@ -72,6 +87,7 @@ def begin_session(db: sqlite3.Connection, tenant: Tenant, session: Session, now:
                 now,
                 session.messages,
                 session.distilled,
+                block_text(profile),
             ),
         )
     except sqlite3.IntegrityError as error:  # someone else has begun it meanwhile
@@ -104,7 +120,7 @@ def begin_lineage(db: sqlite3.Connection, tenant: Tenant, session: Session, firs
 
 
 def branch(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
-    """A new path of a known thread; it begins with the log of the epoch that it leaves."""
+    """A new path of a known thread; it begins with the log and the profile of the epoch that it leaves."""
     session = commit.session
     known = db.execute(
         "SELECT 1 FROM session JOIN thread ON thread.tenant = session.tenant AND thread.thread = ?"
@@ -113,7 +129,9 @@ def branch(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
     ).fetchone()
     if known is None:  # the thread, or the one whose steps it shares, was deleted meanwhile
         raise SessionMoved
-    begin_session(db, tenant, session, stamp(commit.step.stored_at), paths.log_of(db, tenant, session))
+    log, profile = paths.beginning(db, tenant, session)
+    now = stamp(commit.step.stored_at)
+    begin_session(db, tenant, session, now, log=log, profile=commit.profile or profile)
     begin_lineage(db, tenant, session, commit.step)
     return answered(db, tenant, commit)
 
@@ -121,12 +139,26 @@ def branch(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
 def answered(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
     """The thread's head is the path that was answered just now. Returns its scope's number."""
     session = commit.session
+    if session.prior is not None and session.named:
+        named(db, tenant, session, stamp(commit.step.said_at))
     scope: int = db.execute(
         "UPDATE thread SET updated_at = ?, named = max(named, ?), head = ? WHERE tenant = ? AND thread = ?"
         " RETURNING scope",
         (stamp(commit.step.stored_at), session.named, session.lineage, tenant, session.thread),
     ).fetchone()[0]
     return bind(db, tenant, commit, scope) if commit.bind is not None else scope
+
+
+def named(db: sqlite3.Connection, tenant: Tenant, session: Session, now: int) -> None:
+    """Somebody asks for an unnamed thread by name: what it was imported with can be found from now on."""
+    row = db.execute(
+        "SELECT thread.scope, lineage.lineage, lineage.prior FROM thread JOIN lineage"
+        " ON lineage.tenant = thread.tenant AND lineage.thread = thread.thread AND lineage.fork_lineage IS NULL"
+        " WHERE thread.tenant = ? AND thread.thread = ? AND thread.named = 0",
+        (tenant, session.thread),
+    ).fetchone()
+    if row is not None:
+        chunks.add_imported(db, (tenant, row[0], session.thread, row[1]), row[2], now)
 
 
 def scope_number(db: sqlite3.Connection, tenant: Tenant, session: Session, now: int) -> int:
@@ -180,7 +212,9 @@ def hold_imported(db: sqlite3.Connection, tenant: Tenant, exchanges: Sequence[Ex
 def hold_again(db: sqlite3.Connection, tenant: Tenant, end: bytes | None) -> bytes | None:
     """Holds a known chain for one thread more: a fork stands on what its origin was imported with."""
     if end is not None:
-        db.execute("UPDATE prior SET held = held + 1 WHERE tenant = ? AND address = ?", (tenant, end))
+        held = db.execute("UPDATE prior SET held = held + 1 WHERE tenant = ? AND address = ?", (tenant, end))
+        if not held.rowcount:  # something of it was forgotten in this very moment
+            raise SessionMoved
     return end
 
 
@@ -227,10 +261,24 @@ def advance(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
         " WHERE tenant = ? AND session = ? AND end_reason IS NOT NULL",
         (tenant, session.id),
     )
+    if commit.profile is not None:  # the first words of a thread that was begun without any
+        db.execute(
+            "UPDATE session SET profile = ? WHERE tenant = ? AND session = ? AND profile IS NULL",
+            (block_text(commit.profile), tenant, session.id),
+        )
     return answered(db, tenant, commit)
 
 
-def rotate(db: sqlite3.Connection, tenant: Tenant, parent: Session, child: Session, *, log: str, now: int) -> Session:
+def rotate(
+    db: sqlite3.Connection,
+    tenant: Tenant,
+    parent: Session,
+    child: Session,
+    *,
+    log: str,
+    profile: Block | None,
+    now: int,
+) -> Session:
     """Ends the parent and begins the child, if the parent is still the tip. Returns the child as it is now."""
     moved = db.execute(
         "UPDATE lineage SET tip = ?"
@@ -241,7 +289,7 @@ def rotate(db: sqlite3.Connection, tenant: Tenant, parent: Session, child: Sessi
     if moved is None:
         raise SessionMoved
     child = msgspec.structs.replace(child, last_seq=moved[0], rolling=moved[1], messages=moved[2])
-    begin_session(db, tenant, child, now, log)
+    begin_session(db, tenant, child, now, log=log, profile=profile)
     db.execute(
         "UPDATE session SET prompt_tokens = ?, completion_tokens = ?, cached_tokens = ?"
         " WHERE tenant = ? AND session = ?",
@@ -251,6 +299,8 @@ def rotate(db: sqlite3.Connection, tenant: Tenant, parent: Session, child: Sessi
         "UPDATE session SET end_reason = 'compression', ended_at = ? WHERE tenant = ? AND session = ?",
         (now, tenant, parent.id),
     )
+    (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, child.thread)).fetchone()
+    outbox.add(db, tenant, scope, kind="session", name=child.id, now=now)
     return child
 
 
@@ -266,6 +316,7 @@ def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> 
         ).fetchone()
         if others is None:
             db.execute("UPDATE scope SET session_key = ? WHERE no = ?", (commit.bind, scope))
+            outbox.add(db, tenant, scope, kind="thread", name=thread, now=stamp(commit.step.stored_at))
             return scope
         known = db.execute(
             "INSERT INTO scope (tenant, scope, session_key, created_at) VALUES (?, ?, ?, ?) RETURNING no",
@@ -274,12 +325,17 @@ def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> 
     joined = int(known[0])
     db.execute("UPDATE chunk SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
     db.execute("UPDATE thread SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
+    claims.move(db, tenant, thread, joined)
+    outbox.move(db, tenant, thread, joined)
+    outbox.add(db, tenant, joined, kind="thread", name=thread, now=stamp(commit.step.stored_at))
+    if not db.execute("SELECT 1 FROM thread WHERE tenant = ? AND scope = ? LIMIT 1", (tenant, scope)).fetchone():
+        db.execute("UPDATE claim SET scope = ? WHERE scope = ?", (joined, scope))  # those added by hand
     drop_unused(db, scope)
     return joined
 
 
 def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
-    """The step itself, and its words in the lexical index."""
+    """The step itself, its words in the lexical index, and that memory is to read it."""
     session, step = commit.session, commit.step
     said_at, usage = stamp(step.said_at), step.outcome.usage
     later.insert(
@@ -306,22 +362,20 @@ def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
             usage.prompt,
             usage.completion,
             usage.cached,
-            None,
+            block_text(step.tail),
             session.messages + len(step.input) + 1,
             step.body,
         ),
     )
-    for message in step.messages():
-        for text in pieces(message.text):
-            later.insert(
-                "chunk",
-                (None, tenant, scope, session.thread, session.lineage, step.seq, message.role, said_at, text),
-            )
+    home = (tenant, scope, session.thread, session.lineage)
+    for row in chunks.rows(home, step.seq, step.id, said_at, step.messages()):
+        later.insert("chunk", row)
+    outbox.put_off(later, tenant, scope, kind="step", name=step.id, now=stamp(step.stored_at))
 
 
-def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> None:
+def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> set[int]:
     """The thread's ids are gone at once, and late writers are refused; its rows follow in portions. Forks of it take
-    what they share."""
+    what they share. Returns the numbers of the scopes that it touches."""
     heirs = db.execute(
         "SELECT fork.thread, fork.lineage FROM lineage JOIN lineage AS fork"
         " ON fork.tenant = lineage.tenant AND fork.fork_lineage = lineage.lineage AND fork.thread != lineage.thread"
@@ -329,7 +383,8 @@ def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> None:
         (tenant, thread),
     ).fetchall()
     for heir in heirs:
-        inherit(db, tenant, thread, *heir)
+        inherit(db, tenant, thread, *heir, now=now)
+    outbox.drop_sessions(db, tenant, thread)
     db.execute(
         "DELETE FROM session WHERE tenant = ?1 AND lineage IN"
         " (SELECT lineage FROM lineage WHERE tenant = ?1 AND thread = ?2)",
@@ -351,16 +406,21 @@ def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> None:
         (tenant, thread),
     )
     db.execute("UPDATE thread SET deleted_at = ?, named = 1 WHERE tenant = ? AND thread = ?", (now, tenant, thread))
+    return {
+        row[0]
+        for name in (thread, *(heir for heir, _ in heirs))
+        for row in db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, name))
+    }
 
 
-def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir: str) -> None:
+def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir: str, *, now: int) -> None:
     """Gives the steps that a fork in another thread shares with a doomed one to the fork itself.
 
     Paths that pass through them are led through the heir from now on."""
     of = "SELECT fork_lineage, fork_seq FROM lineage WHERE tenant = ? AND lineage = ?"
     origin, last = db.execute(of, (tenant, heir)).fetchone()
-    tip, scope = db.execute(
-        "SELECT lineage.tip, thread.scope FROM lineage JOIN thread"
+    tip, scope, prior, is_named = db.execute(
+        "SELECT lineage.tip, thread.scope, lineage.prior, thread.named FROM lineage JOIN thread"
         " ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread"
         " WHERE lineage.tenant = ? AND lineage.lineage = ?",
         (tenant, heir),
@@ -379,6 +439,13 @@ def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir:
         db.execute(
             f"UPDATE chunk SET thread = ?, lineage = ? WHERE {within} AND thread = ?",  # noqa: S608
             (thread, heir, *span, doomed),
+        )
+        of_steps = f"tenant = ? AND step IN (SELECT step FROM step WHERE {within})"  # noqa: S608
+        db.execute(f"UPDATE claim SET scope = ? WHERE {of_steps}", (scope, tenant, *span))  # noqa: S608
+        db.execute(
+            "UPDATE outbox SET scope = ? WHERE tenant = ? AND kind = 'step'"  # noqa: S608
+            f" AND name IN (SELECT step FROM step WHERE {within})",
+            (scope, tenant, *span),
         )
         db.execute(
             f"DELETE FROM replay WHERE tenant = ? AND step IN (SELECT step FROM step WHERE {within})",  # noqa: S608
@@ -402,6 +469,8 @@ def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir:
         "UPDATE lineage SET fork_lineage = ?, fork_seq = ? WHERE tenant = ? AND lineage = ?",
         (origin, last, tenant, heir) if origin is not None and last else (None, None, tenant, heir),
     )
+    if is_named and not (origin is not None and last):  # it stands on its own now, with what it was imported with
+        chunks.add_imported(db, (tenant, scope, thread, heir), prior, now)
 
 
 def erase(db: sqlite3.Connection, tenant: str, thread: str, portion: int) -> bool:
@@ -413,11 +482,12 @@ def erase(db: sqlite3.Connection, tenant: str, thread: str, portion: int) -> boo
         (tenant, thread, portion),
     ).fetchall()
     for lineage, seq, step in steps:
-        where = (tenant, thread, lineage, seq)
-        db.execute("DELETE FROM chunk WHERE tenant = ? AND thread = ? AND lineage = ? AND seq = ?", where)
+        chunks.drop(db, tenant, thread, lineage, seq)
         db.execute("DELETE FROM step WHERE tenant = ? AND lineage = ? AND seq = ?", (tenant, lineage, seq))
         db.execute("DELETE FROM replay WHERE tenant = ? AND step = ?", (tenant, step))
-    if len(steps) == portion:
+        outbox.drop(db, tenant, "step", step)
+    claims.drop_of_steps(db, tenant, [step for _, _, step in steps])
+    if len(steps) == portion or not chunks.drop_some(db, tenant, thread, PIECES_PER_STEP * portion):
         return False
     left = db.execute("SELECT scope, prior FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
     if left is None:  # someone else has erased the rest
@@ -432,11 +502,13 @@ def erase(db: sqlite3.Connection, tenant: str, thread: str, portion: int) -> boo
 
 def drop_unused(db: sqlite3.Connection, scope: int) -> None:
     """The scope of an unkeyed thread goes with the last thread in it."""
-    db.execute(
+    gone = db.execute(
         "DELETE FROM scope WHERE no = ? AND session_key IS NULL AND NOT EXISTS"
         " (SELECT 1 FROM thread WHERE thread.tenant = scope.tenant AND thread.scope = scope.no)",
         (scope,),
     )
+    if gone.rowcount:
+        claims.drop_of_scope(db, scope)
 
 
 def forget_interrupted(db: sqlite3.Connection) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Container, Iterator, Sequence
 
 import msgspec
 
+from everthread.core.claim import Block
 from everthread.core.ids import LineageId, SessionId, Tenant
 from everthread.core.ports import Past, past_of
 from everthread.core.session import Place, Session
 from everthread.errors import SessionMoved
-from everthread.storage.rows import moment
+from everthread.storage.rows import block_of, moment
 from everthread.wire.chat import stored_messages
 
 SEEN_AT_LEAST = 4  # steps before a place: an epoch that began just there would show nothing of them
@@ -52,13 +53,15 @@ def backwards(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Itera
     """The session's epoch from its newest step on. What was imported before step 1 is 0, -1, -2 and so on."""
     for lineage, first, last in segments(db, tenant, session, session.from_seq):
         rows = db.execute(
-            "SELECT input, output, tokens, turn, seq, said_at FROM step"
+            "SELECT input, output, tokens, turn, seq, said_at, tail FROM step"
             " WHERE tenant = ? AND lineage = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC",
             (tenant, lineage, first, last),
         )
-        for given, output, tokens, turn, seq, said_at in rows:
+        for given, output, tokens, turn, seq, said_at, tail in rows:
             whole = f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]"
-            yield past_of(stored_messages(whole), tokens, turn, seq, moment(said_at))
+            block = block_of(tail)
+            shown = block.text if block else ""
+            yield past_of(stored_messages(whole), tokens, turn, seq, moment(said_at), tail=shown)
     if session.from_seq < 1:
         for number, exchange in enumerate(imported(db, tenant, session.prior)):
             if -number < session.from_seq:
@@ -88,16 +91,16 @@ def imported(db: sqlite3.Connection, tenant: Tenant, end: bytes | None) -> Itera
         yield Import(address, messages, tokens, place, rolling or b"", said)
 
 
-def log_of(db: sqlite3.Connection, tenant: Tenant, session: Session) -> str | None:
-    """The log that the session began with; a branch that is only planned begins with that of the epoch it leaves,
-    unless it leaves before the first step: what was imported is numbered from its own end there."""
+def beginning(db: sqlite3.Connection, tenant: Tenant, session: Session) -> tuple[str | None, Block | None]:
+    """The log and the profile that the session began with; a branch that is only planned begins with those of the
+    epoch it leaves, unless it leaves before the first step: what was imported is numbered from its own end there."""
     left = session.parent if session.fork_seq else None
     row = db.execute(
-        "SELECT log FROM session WHERE tenant = ? AND session IN (?, ?) AND from_seq = ?"
+        "SELECT log, profile FROM session WHERE tenant = ? AND session IN (?, ?) AND from_seq = ?"
         " ORDER BY session = ? DESC LIMIT 1",
         (tenant, session.id, left, session.from_seq, session.id),
     ).fetchone()
-    return row[0] if row else None
+    return (row[0], block_of(row[1])) if row else (None, None)
 
 
 def after(db: sqlite3.Connection, tenant: Tenant, lineage: str, seq: int) -> Place:

@@ -11,6 +11,7 @@ from collections.abc import Hashable
 
 import msgspec
 
+from everthread.core.claim import Block
 from everthread.core.ids import LineageId, SessionId, Tenant, ThreadId
 from everthread.core.ports import Epoch, Past
 from everthread.core.session import Session
@@ -71,7 +72,7 @@ class Sessions:
 
 
 class Kept(msgspec.Struct, eq=False):
-    """The newest steps of one epoch of a lineage, and its log."""
+    """The newest steps of one epoch of a lineage, its log and its profile."""
 
     log: str | None
     steps: list[Past]  # oldest first
@@ -80,6 +81,7 @@ class Kept(msgspec.Struct, eq=False):
     room: int  # tokens it was read for: there is nothing older within them
     tokens: int
     bytes: int
+    profile: Block | None = None
 
 
 class Epochs:
@@ -98,25 +100,28 @@ class Epochs:
         if (kept.from_seq, kept.last_seq) != (session.from_seq, session.last_seq):
             return None
         self._kept.move_to_end(name)
-        return Epoch(kept.log, newest(kept.steps, tokens))
+        return Epoch(kept.log, newest(kept.steps, tokens), kept.profile)
 
     def put(self, name: Hashable, session: Session, tokens: int, epoch: Epoch) -> None:
         self.drop(name)
         size = sum(step.size for step in epoch.past) + len(epoch.log or "")
+        size += len(epoch.profile.text) if epoch.profile else 0
         weight = sum(step.tokens for step in epoch.past)
         steps = list(epoch.past)
-        self._kept[name] = Kept(epoch.log, steps, session.from_seq, session.last_seq, tokens, weight, size)
+        self._kept[name] = Kept(
+            epoch.log, steps, session.from_seq, session.last_seq, tokens, weight, size, epoch.profile
+        )
         self._bytes += size
         self._shrink()
 
-    def rotated(self, name: Hashable, child: Session, log: str) -> None:
+    def rotated(self, name: Hashable, child: Session, log: str, profile: Block | None = None) -> None:
         """The older steps went to the log."""
         kept = self._kept.get(name)
         if kept is None or kept.last_seq != child.last_seq or (kept.steps and kept.steps[0].seq > child.from_seq):
             self.drop(name)
             return
         steps = tuple(step for step in kept.steps if step.seq >= child.from_seq)
-        self.put(name, child, kept.room, Epoch(log, steps))
+        self.put(name, child, kept.room, Epoch(log, steps, profile))
 
     def append(self, name: Hashable, seq: int, step: Past) -> None:
         """One step more, if the epoch is here and ends just before it."""

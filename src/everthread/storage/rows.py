@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from everthread.core.claim import Block
 from everthread.core.ids import StepId
 from everthread.core.messages import Message, array
 from everthread.core.session import Session
@@ -17,7 +19,9 @@ from everthread.wire.chat import MessageIn, stored_messages
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 NULL = msgspec.Raw(b"null")
-CHUNK = 4000  # characters of one indexed piece
+PIECE = 800  # characters at most of one indexed piece: what an encoder reads of a text
+ENDS = ("\n", ". ", "! ", "? ", "\u3002", "\uff01", "\uff1f")
+SPACE = re.compile(r"\s+")
 
 
 def stamp(moment: datetime) -> int:
@@ -62,14 +66,14 @@ def input_text(messages: tuple[Message, ...]) -> str:
 
 STEP_COLUMNS = (
     "step, turn, seq, source, input, output, reply, said_at, stored_at, tokens, rolling,"
-    " message_id, parent_message_id, body, prompt_tokens, completion_tokens, cached_tokens"
+    " message_id, parent_message_id, body, prompt_tokens, completion_tokens, cached_tokens, tail"
 )
 
 
 def step_of(row: tuple[Any, ...]) -> Step:
     """A step from STEP_COLUMNS."""
     (name, turn, seq, source, given, output, reply, said_at, stored_at, tokens, rolling) = row[:11]
-    (message_id, parent_message_id, body, prompt, completion, cached) = row[11:]
+    (message_id, parent_message_id, body, prompt, completion, cached, tail) = row[11:]
     kept = msgspec.json.decode(reply, type=ReplyRow)
     read = msgspec.json.decode(output, type=MessageIn)
     first = Choice(
@@ -109,7 +113,32 @@ def step_of(row: tuple[Any, ...]) -> Step:
         message_id=message_id,
         parent_message_id=parent_message_id,
         body=body,
+        tail=block_of(tail),
     )
+
+
+SESSION_COLUMNS = """
+    tip.session, thread.root, tip.parent, thread.thread, lineage.lineage, scope.scope, scope.session_key,
+    tip.from_seq, lineage.last_seq, lineage.prior, lineage.rolling, thread.named, lineage.messages,
+    lineage.fork_lineage, lineage.fork_seq,
+    CASE WHEN lineage.messages > tip.began THEN 0 ELSE tip.distilled END, tip.end_reason
+"""
+FIND = f"""
+    SELECT {SESSION_COLUMNS} FROM session
+    JOIN thread ON thread.tenant = session.tenant AND thread.thread = session.thread
+    JOIN lineage ON lineage.tenant = session.tenant
+        AND lineage.lineage = CASE WHEN session.session = thread.root THEN thread.head ELSE session.lineage END
+    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
+    JOIN scope ON scope.no = thread.scope
+    WHERE session.tenant = ? AND session.session = ?
+"""  # noqa: S608
+TIP = f"""
+    SELECT {SESSION_COLUMNS} FROM lineage
+    JOIN thread ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread
+    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
+    JOIN scope ON scope.no = thread.scope
+    WHERE lineage.tenant = ? AND lineage.lineage = ?
+"""  # noqa: S608
 
 
 def session_of(row: tuple[Any, ...]) -> Session:
@@ -137,13 +166,31 @@ def session_of(row: tuple[Any, ...]) -> Session:
     )
 
 
-def pieces(text: str) -> Iterator[str]:
-    """Long text in pieces that end at white space where there is some."""
+def pieces(text: str) -> Iterator[tuple[int, str]]:
+    """A text in pieces that end with a line or a sentence where one ends, else between words: where each begins, and
+    its characters. All that is no white space is in one of them."""
     start = 0
-    while len(text) - start > CHUNK:
-        cut = text.rfind(" ", start + CHUNK // 2, start + CHUNK)
-        end = cut if cut > 0 else start + CHUNK
-        yield text[start:end]
+    while start < len(text):
+        end = len(text) if len(text) - start <= PIECE else ending(text, start)
+        piece = text[start:end]
+        if not piece.isspace():
+            yield start, piece
         start = end
-    if text[start:].strip():
-        yield text[start:]
+
+
+def ending(text: str, start: int) -> int:
+    """Where a piece that begins at `start` had best end, in the second half of what it may hold."""
+    least, most = start + PIECE // 2, start + PIECE
+    best = max(at + len(end) if (at := text.rfind(end, least, most)) >= 0 else 0 for end in ENDS)
+    if best:
+        return best
+    spaces = [match.end() for match in SPACE.finditer(text, least, most)]
+    return spaces[-1] if spaces else most
+
+
+def block_text(block: Block | None) -> str | None:
+    return msgspec.json.encode(block).decode() if block is not None else None
+
+
+def block_of(text: str | None) -> Block | None:
+    return msgspec.json.decode(text, type=Block) if text is not None else None

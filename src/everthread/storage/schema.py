@@ -204,4 +204,174 @@ MIGRATIONS: tuple[str, ...] = (
         cached_tokens = coalesce((SELECT sum(cached_tokens) FROM step
             WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage), 0);
     """,
+    # 3: memory: where a piece of text stands, its vector, claims, what is waiting to be read, what a session knew
+    """
+    ALTER TABLE chunk ADD COLUMN step TEXT;                         -- null: it was imported
+    ALTER TABLE chunk ADD COLUMN name TEXT;                         -- the speaker, in a group
+    ALTER TABLE chunk ADD COLUMN message INTEGER;                   -- which of the step's messages, its input first
+    ALTER TABLE chunk ADD COLUMN start INTEGER;                     -- where in the message's text it begins
+    ALTER TABLE session ADD COLUMN profile TEXT;                    -- what was known when this epoch began
+
+    DROP TRIGGER chunk_added;                           -- from now on each term is a word of one scope
+    DROP TRIGGER chunk_removed;
+    DROP TRIGGER chunk_moved;
+    DROP TABLE chunk_fts;
+    CREATE VIEW chunk_terms AS SELECT no, scoped(scope, text) AS terms FROM chunk;
+    CREATE VIRTUAL TABLE chunk_fts USING fts5 (
+        terms, content = 'chunk_terms', content_rowid = 'no', tokenize = 'porter unicode61 remove_diacritics 2'
+    );
+    INSERT INTO chunk_fts (chunk_fts) VALUES ('rebuild');
+    CREATE TRIGGER chunk_added AFTER INSERT ON chunk BEGIN
+        INSERT INTO chunk_fts (rowid, terms) VALUES (new.no, scoped(new.scope, new.text));
+    END;
+    CREATE TRIGGER chunk_removed AFTER DELETE ON chunk BEGIN
+        INSERT INTO chunk_fts (chunk_fts, rowid, terms) VALUES ('delete', old.no, scoped(old.scope, old.text));
+    END;
+    CREATE TRIGGER chunk_moved AFTER UPDATE OF scope, text ON chunk
+            WHEN new.scope != old.scope OR new.text != old.text BEGIN
+        INSERT INTO chunk_fts (chunk_fts, rowid, terms) VALUES ('delete', old.no, scoped(old.scope, old.text));
+        INSERT INTO chunk_fts (rowid, terms) VALUES (new.no, scoped(new.scope, new.text));
+    END;
+
+    CREATE INDEX chunk_named ON chunk (scope, name) WHERE name IS NOT NULL;         -- who speaks there
+    CREATE TABLE vector (                               -- one scope's lie together; in step with chunk by triggers
+        scope   INTEGER NOT NULL,
+        chunk   INTEGER NOT NULL,
+        model   TEXT NOT NULL,
+        vector  BLOB NOT NULL,
+        PRIMARY KEY (scope, chunk)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER chunk_unmade AFTER DELETE ON chunk BEGIN
+        DELETE FROM vector WHERE scope = old.scope AND chunk = old.no;
+    END;
+    CREATE TRIGGER chunk_rescoped AFTER UPDATE OF scope ON chunk WHEN new.scope != old.scope BEGIN
+        UPDATE vector SET scope = new.scope WHERE scope = old.scope AND chunk = old.no;
+    END;
+    CREATE TRIGGER chunk_rewritten AFTER UPDATE OF text ON chunk WHEN new.text != old.text BEGIN
+        DELETE FROM vector WHERE scope = new.scope AND chunk = new.no;
+    END;
+
+    CREATE TABLE claim (
+        no             INTEGER PRIMARY KEY,
+        tenant         TEXT NOT NULL,
+        scope          INTEGER NOT NULL,
+        claim          TEXT NOT NULL,
+        step           TEXT,                            -- null: a person added it by hand
+        kind           TEXT NOT NULL,
+        state          TEXT NOT NULL,
+        pinned         INTEGER NOT NULL,
+        said_at        INTEGER NOT NULL,
+        seq            INTEGER NOT NULL,
+        place          INTEGER NOT NULL,                -- where in its step: what was said first comes first
+        recorded_at    INTEGER NOT NULL,
+        superseded_by  TEXT,
+        supersedes     TEXT,
+        cause          TEXT,
+        quote          TEXT NOT NULL,
+        body           TEXT NOT NULL,                   -- the whole claim, JSON
+        model          TEXT,
+        vector         BLOB,
+        UNIQUE (tenant, claim)
+    ) STRICT;
+    CREATE INDEX claim_of_scope ON claim (scope, said_at, seq, place, claim);
+    CREATE INDEX claim_standing ON claim (scope, kind, said_at) WHERE state = 'current';
+    CREATE INDEX claim_pinned ON claim (scope, said_at) WHERE pinned = 1;
+    CREATE INDEX claim_turned ON claim (scope, said_at) WHERE state IN ('reversed', 'unresolved');
+    CREATE INDEX claim_by_hand ON claim (scope) WHERE step IS NULL;
+    CREATE INDEX claim_of_step ON claim (tenant, step) WHERE step IS NOT NULL;
+    CREATE INDEX claim_by_successor ON claim (tenant, superseded_by) WHERE superseded_by IS NOT NULL;
+    CREATE INDEX claim_by_predecessor ON claim (tenant, supersedes) WHERE supersedes IS NOT NULL;
+    CREATE INDEX claim_by_cause ON claim (tenant, cause) WHERE cause IS NOT NULL;
+    CREATE VIEW claim_terms AS SELECT no, scoped(scope, quote) AS terms FROM claim;
+    CREATE VIRTUAL TABLE claim_fts USING fts5 (
+        terms, content = 'claim_terms', content_rowid = 'no', tokenize = 'porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER claim_added AFTER INSERT ON claim BEGIN
+        INSERT INTO claim_fts (rowid, terms) VALUES (new.no, scoped(new.scope, new.quote));
+    END;
+    CREATE TRIGGER claim_removed AFTER DELETE ON claim BEGIN
+        INSERT INTO claim_fts (claim_fts, rowid, terms) VALUES ('delete', old.no, scoped(old.scope, old.quote));
+    END;
+    CREATE TRIGGER claim_moved AFTER UPDATE OF scope, quote ON claim
+            WHEN new.scope != old.scope OR new.quote != old.quote BEGIN
+        INSERT INTO claim_fts (claim_fts, rowid, terms) VALUES ('delete', old.no, scoped(old.scope, old.quote));
+        INSERT INTO claim_fts (rowid, terms) VALUES (new.no, scoped(new.scope, new.quote));
+    END;
+
+    CREATE TABLE outbox (                               -- what memory has yet to read
+        no          INTEGER PRIMARY KEY,
+        tenant      TEXT NOT NULL,
+        scope       INTEGER NOT NULL,
+        kind        TEXT NOT NULL,                      -- step, session, thread
+        name        TEXT NOT NULL,                      -- its id
+        attempts    INTEGER NOT NULL,
+        again_at    INTEGER NOT NULL,                   -- not to be tried before
+        failure     TEXT,
+        dead        INTEGER NOT NULL,                   -- when it was given up; 0: it was not
+        created_at  INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX outbox_waiting ON outbox (no, again_at) WHERE dead = 0;
+    CREATE INDEX outbox_dead ON outbox (dead) WHERE dead != 0;
+    CREATE INDEX outbox_of_scope ON outbox (scope, no);
+    CREATE INDEX outbox_by_name ON outbox (tenant, name);
+
+    CREATE TABLE tombstone (                            -- what is not to be brought along again by a client's history
+        tenant      TEXT NOT NULL,
+        kind        TEXT NOT NULL,                      -- session, message; salt: the digests' key
+        digest      BLOB NOT NULL,
+        created_at  INTEGER NOT NULL,
+        PRIMARY KEY (tenant, kind, digest)
+    ) STRICT, WITHOUT ROWID;
+
+    UPDATE chunk SET step = (SELECT step.step FROM step
+        WHERE step.tenant = chunk.tenant AND step.lineage = chunk.lineage AND step.seq = chunk.seq);
+    UPDATE chunk SET message = told.message, start = 0,
+            name = json_extract(told.input, '$[' || told.message || '].name')
+        FROM (
+            SELECT chunk.no, step.input,
+                row_number() OVER one - 1 AS message, count(*) OVER whole AS pieces
+            FROM chunk JOIN step
+                ON step.tenant = chunk.tenant AND step.lineage = chunk.lineage AND step.seq = chunk.seq
+            WINDOW whole AS (PARTITION BY chunk.tenant, chunk.lineage, chunk.seq), one AS (whole ORDER BY chunk.no)
+        ) AS told WHERE told.no = chunk.no AND told.pieces = json_array_length(told.input) + 1;
+    WITH RECURSIVE chain (tenant, thread, lineage, scope, seq, said_at, messages, before) AS (
+        SELECT thread.tenant, thread.thread, lineage.lineage, thread.scope, 0, thread.created_at,
+                prior.messages, prior.before
+            FROM thread
+            JOIN lineage ON lineage.tenant = thread.tenant AND lineage.thread = thread.thread
+                AND lineage.fork_lineage IS NULL
+            JOIN prior ON prior.tenant = thread.tenant AND prior.address = lineage.prior
+            WHERE thread.named = 1 AND thread.deleted_at IS NULL
+        UNION ALL
+        SELECT chain.tenant, chain.thread, chain.lineage, chain.scope, chain.seq - 1, chain.said_at,
+                prior.messages, prior.before
+            FROM chain JOIN prior ON prior.tenant = chain.tenant AND prior.address = chain.before
+    )
+    INSERT INTO chunk (tenant, scope, thread, lineage, seq, role, said_at, text, name, message, start)
+        SELECT tenant, scope, thread, lineage, seq, role, said_at, text, name, message, 0 FROM (
+            SELECT chain.*, told.key AS message, json_extract(told.value, '$.role') AS role,
+                json_extract(told.value, '$.name') AS name,
+                CASE json_type(told.value, '$.content')
+                    WHEN 'text' THEN json_extract(told.value, '$.content')
+                    WHEN 'array' THEN (SELECT group_concat(json_extract(part.value, '$.text'), char(10))
+                        FROM json_each(told.value, '$.content') AS part)
+                END AS text
+            FROM chain, json_each(chain.messages) AS told
+        ) WHERE trim(coalesce(text, '')) != '' ORDER BY thread, seq, message;
+
+    INSERT INTO outbox SELECT NULL, step.tenant, thread.scope, 'step', step.step, 0, 0, NULL, 0, step.stored_at
+        FROM step JOIN thread ON thread.tenant = step.tenant AND thread.thread = step.thread
+        WHERE thread.deleted_at IS NULL ORDER BY step.no;
+    INSERT INTO outbox SELECT NULL, session.tenant, thread.scope, 'session', session.session, 0, 0, NULL, 0,
+            session.created_at
+        FROM session JOIN session AS parent ON parent.tenant = session.tenant AND parent.session = session.parent
+            AND parent.lineage = session.lineage
+        JOIN thread ON thread.tenant = session.tenant AND thread.thread = session.thread
+        WHERE thread.deleted_at IS NULL ORDER BY session.created_at;
+    INSERT INTO outbox SELECT NULL, thread.tenant, thread.scope, 'thread', thread.thread, 0, 0, NULL, 0,
+            thread.created_at
+        FROM thread JOIN scope ON scope.no = thread.scope
+        WHERE thread.deleted_at IS NULL AND thread.named = 1 AND thread.prior IS NOT NULL
+            AND scope.session_key IS NOT NULL ORDER BY thread.thread;
+    """,
 )

@@ -9,15 +9,19 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant
+import msgspec
+
+from everthread.core.claim import Block
+from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.key import ApiKey
+from everthread.core.messages import Message
 from everthread.core.ports import Commit, Epoch, Hit, Hold, Past, Problem, Recorded, Reserved, past_of
 from everthread.core.session import Place, Session
 from everthread.core.transcript import Branch, Card, Order, Page
@@ -29,45 +33,33 @@ from everthread.errors import (
     StoreInUse,
     StoreUnavailable,
 )
-from everthread.storage import archive, check, ledger, paths
+from everthread.storage import archive, check, ledger, paths, terms, tombstones
+from everthread.storage.aside import Aside
 from everthread.storage.line import LONGEST_LINE, Lines
+from everthread.storage.near import AtHand
 from everthread.storage.recent import Epochs, Sessions
 from everthread.storage.rows import (
+    FIND,
     STEP_COLUMNS,
+    TIP,
     moment,
     session_of,
     stamp,
     step_of,
 )
 from everthread.storage.schema import MIGRATIONS
+from everthread.storage.scrub import Scrubs
+from everthread.storage.sight import Paths
 from everthread.storage.writer import Later, Writer
 
 log = logging.getLogger("everthread.storage")
 
-ERASED_AT_ONCE = 20  # steps of a thread: a short while for those who wait
+T = TypeVar("T")
 
-SESSION_COLUMNS = """
-    tip.session, thread.root, tip.parent, thread.thread, lineage.lineage, scope.scope, scope.session_key,
-    tip.from_seq, lineage.last_seq, lineage.prior, lineage.rolling, thread.named, lineage.messages,
-    lineage.fork_lineage, lineage.fork_seq,
-    CASE WHEN lineage.messages > tip.began THEN 0 ELSE tip.distilled END, tip.end_reason
-"""
-FIND = f"""
-    SELECT {SESSION_COLUMNS} FROM session
-    JOIN thread ON thread.tenant = session.tenant AND thread.thread = session.thread
-    JOIN lineage ON lineage.tenant = session.tenant
-        AND lineage.lineage = CASE WHEN session.session = thread.root THEN thread.head ELSE session.lineage END
-    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
-    JOIN scope ON scope.no = thread.scope
-    WHERE session.tenant = ? AND session.session = ?
-"""  # noqa: S608
-TIP = f"""
-    SELECT {SESSION_COLUMNS} FROM lineage
-    JOIN thread ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread
-    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
-    JOIN scope ON scope.no = thread.scope
-    WHERE lineage.tenant = ? AND lineage.lineage = ?
-"""  # noqa: S608
+MOST_HITS = 10_000  # looked at by one search
+ERASED_AT_ONCE = 20  # steps of a thread: a short while for those who wait
+SWEEPS = 3  # tries
+FORGETTING = StepId("forgetting")  # who holds threads while something in them is erased
 
 
 class SqliteStore:
@@ -86,6 +78,10 @@ class SqliteStore:
         self._replaying: set[tuple[Tenant, str]] = set()  # the replay keys whose turns this process is running
         self._sessions = Sessions()
         self._epochs = Epochs()
+        self._aside = Aside(self._connect)
+        self.paths = Paths()
+        self.vectors = AtHand()
+        self.scrubs = Scrubs()
         self._sweeping = asyncio.Lock()
         self._unswept = False
 
@@ -113,13 +109,15 @@ class SqliteStore:
         if self._writer is not None:
             await self._writer.stop()
             self._writer = None
+        await self._aside.close()
         if self._reader is not None:
             self._reader.close()
             self._reader = None
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-        self._forget()  # from here on others may write
+        self._forget(())  # from here on others may write
+        self.vectors.forget()
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(
@@ -130,6 +128,7 @@ class SqliteStore:
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         db.execute("PRAGMA cache_size = -16000")
+        terms.install(db)
         return db
 
     def _migrate(self) -> None:
@@ -156,6 +155,28 @@ class SqliteStore:
 
     async def ping(self) -> None:
         await self._write(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
+
+    async def writing(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs what else is kept in this file through its one writer."""
+        return await self._open_writer().run(job)
+
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """Lends the reading connection for something short."""
+        self._doubt()
+        return self._read()
+
+    async def searching(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs something long beside the event loop."""
+        if self._reader is None:
+            raise StoreUnavailable("The store is closed.")
+        self._doubt()
+        return await self._aside.run(job)
+
+    def _doubt(self) -> None:
+        """Beside a server, what is at hand may not be so any more."""
+        if not self._serving:
+            self.paths.clear()
+            self.vectors.forget()
 
     async def _write(self, job: Callable[[sqlite3.Connection], Any]) -> Any:
         return await self._open_writer().run(job)
@@ -277,13 +298,13 @@ class SqliteStore:
         newest: list[Past] = []
         room = tokens
         with self._read() as db:
-            log = paths.log_of(db, tenant, session)
+            log, profile = paths.beginning(db, tenant, session)
             for past in paths.backwards(db, tenant, session):
                 room -= past.tokens
                 if room < 0 and newest:
                     break
                 newest.append(past)
-        epoch = Epoch(log, tuple(reversed(newest)))
+        epoch = Epoch(log, tuple(reversed(newest)), profile)
         self._epochs.put((tenant, session.lineage), session, tokens, epoch)
         return epoch
 
@@ -329,9 +350,22 @@ class SqliteStore:
             ).fetchone()
         return step_of(row) if row else None
 
+    async def importable(
+        self, tenant: Tenant, session_id: SessionId, history: Sequence[Message]
+    ) -> tuple[Message, ...]:
+        with self._read() as db:
+            return tombstones.importable(db, tenant, session_id, history)
+
     async def commit(self, tenant: Tenant, commit: Commit) -> Session:
+        commit = self.scrubs.commit(tenant, commit)
+        touched: list[int] = []
+
         def job(db: sqlite3.Connection, later: Later) -> Session:
+            history = tuple(message for exchange in commit.imported for message in exchange.messages)
+            if history and tombstones.importable(db, tenant, commit.session.root, history) != history:
+                raise SessionMoved  # some of it was forgotten while the turn ran
             scope = self._place(db, tenant, commit)
+            touched.append(scope)
             session = commit.session.advanced(commit.step.rolling, len(commit.step.input) + 1)
             if commit.begins or commit.bind is not None:
                 name, key = db.execute("SELECT scope, session_key FROM scope WHERE no = ?", (scope,)).fetchone()
@@ -354,8 +388,12 @@ class SqliteStore:
             self._replaying.discard((tenant, commit.replay.key))
         if commit.bind is not None:
             self._sessions.forget(tenant, session.thread)
+            self.vectors.changed(touched)
+        if commit.profile is not None:
+            self._epochs.drop((tenant, session.lineage))
         self._sessions.answered(tenant, session)
-        past = past_of(step.messages(), step.tokens, step.turn, step.seq, step.said_at)
+        tail = step.tail.text if step.tail else ""
+        past = past_of(step.messages(), step.tokens, step.turn, step.seq, step.said_at, tail=tail)
         self._epochs.append((tenant, session.lineage), step.seq, past)
         return session
 
@@ -374,29 +412,35 @@ class SqliteStore:
             now=stamp(step.stored_at),
             source=step.source,
             imported=commit.imported,
+            profile=commit.profile,
             first=step,
         )
 
-    async def rotate(self, tenant: Tenant, parent: Session, child: Session, *, log: str, now: datetime) -> Session:
+    async def rotate(
+        self, tenant: Tenant, parent: Session, child: Session, *, log: str, now: datetime, profile: Block | None = None
+    ) -> Session:
+        log, profile = self.scrubs.rotation(tenant, parent, log, profile)
         try:
             session: Session = await self._write(
-                lambda db: ledger.rotate(db, tenant, parent, child, log=log, now=stamp(now))
+                lambda db: ledger.rotate(db, tenant, parent, child, log=log, profile=profile, now=stamp(now))
             )
         except SessionMoved:
             self._sessions.drop(tenant, parent)
             raise
         self._sessions.moved(tenant, session)
-        self._epochs.rotated((tenant, session.lineage), session, log)
+        self._epochs.rotated((tenant, session.lineage), session, log, profile)
         return session
 
     async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
+        touched: set[int] = set()
+
         def job(db: sqlite3.Connection) -> tuple[int, int, int]:
             threads = db.execute(
                 "SELECT tenant, thread FROM thread WHERE named = 0 AND updated_at < ? LIMIT ?",
                 (stamp(unnamed_before), limit),
             ).fetchall()
             for tenant, thread in threads:
-                ledger.condemn(db, tenant, thread, stamp(unnamed_before))
+                touched.update(ledger.condemn(db, tenant, thread, stamp(unnamed_before)))
             doomed = db.execute(
                 "SELECT tenant, thread FROM thread WHERE deleted_at IS NOT NULL LIMIT ?", (limit,)
             ).fetchall()
@@ -411,7 +455,7 @@ class SqliteStore:
 
         condemned, erased, replays = await self._write(job)
         if condemned:
-            self._forget()
+            self._forget(touched)
         self._unswept = self._unswept or erased > 0
         if self._unswept and erased < limit:  # as good as done: now their words leave the file
             self._unswept = False
@@ -426,17 +470,15 @@ class SqliteStore:
             found = db.execute("SELECT no FROM scope WHERE tenant = ? AND scope = ?", (tenant, scope)).fetchone()
             if found is None:
                 return ()
-            any_word = " OR ".join(f'"{word}"' for word in words)
+            scores = dict(terms.best(db, "chunk_fts", found[0], words, MOST_HITS))
             rows = db.execute(
-                "SELECT session.session, chunk.seq, chunk.role, chunk.text, chunk.said_at, bm25(chunk_fts, 0, 1)"
-                " FROM chunk_fts JOIN chunk ON chunk.no = chunk_fts.rowid"
+                "SELECT thread.root, chunk.seq, chunk.role, chunk.text, chunk.said_at, chunk.no"
+                " FROM json_each(?) AS best JOIN chunk ON chunk.no = best.value"
                 " JOIN thread ON thread.tenant = chunk.tenant AND thread.thread = chunk.thread"
-                " AND thread.deleted_at IS NULL"
-                " JOIN session ON session.tenant = chunk.tenant AND session.session = thread.root"
-                " WHERE chunk_fts MATCH ? AND chunk.tenant = ? ORDER BY 6 LIMIT ?",
-                (f'scope:"{found[0]}" AND text:({any_word})', tenant, limit),
+                " AND thread.deleted_at IS NULL WHERE chunk.tenant = ? ORDER BY best.key LIMIT ?",
+                (msgspec.json.encode(list(scores)).decode(), tenant, limit),
             ).fetchall()
-        return tuple(Hit(SessionId(r[0]), r[1], r[2], r[3], moment(r[4]), -r[5]) for r in rows)
+        return tuple(Hit(SessionId(r[0]), r[1], r[2], r[3], moment(r[4]), scores[r[5]]) for r in rows)
 
     # --- the archive --------------------------------------------------------------------------------------------
 
@@ -501,29 +543,62 @@ class SqliteStore:
         self._sessions.drop(tenant, session)
 
     async def delete(self, tenant: Tenant, session: Session, *, now: datetime) -> None:
-        self._forget()
-        await self._write(lambda db: ledger.condemn(db, tenant, session.thread, stamp(now)))
-        self._forget()
-        while not await self._write(lambda db: ledger.erase(db, tenant, session.thread, ERASED_AT_ONCE)):
-            pass
+        await self.erase(tenant, session.thread, now=now)
         await self._swept()
 
-    async def _swept(self) -> None:
-        async with self._sweeping:
-            await asyncio.to_thread(self._sweep)
+    async def erase(self, tenant: Tenant, thread: ThreadId, *, now: datetime) -> None:
+        """A whole thread, but for what a sweep takes out of the file."""
+        self._forget(())
+        touched: set[int] = await self._write(lambda db: ledger.condemn(db, tenant, thread, stamp(now)))
+        self._forget(touched)
+        while not await self._write(lambda db: ledger.erase(db, tenant, thread, ERASED_AT_ONCE)):
+            pass
+        self.vectors.changed(touched)
 
-    def _forget(self) -> None:
-        """Lets go of what is at hand: sessions that are gone, and forks that took over their steps."""
+    @asynccontextmanager
+    async def holding(self, tenant: Tenant, roots: Sequence[SessionId]) -> AsyncIterator[None]:
+        """Threads that are ours until released, by the ids they are known by: the turns that run in them end first."""
+        taken: list[SessionId] = []
+        try:
+            for root in roots:
+                await self._lines.take((tenant, root), FORGETTING, "queue")
+                taken.append(root)
+            yield
+        finally:
+            for root in taken:
+                self._lines.release((tenant, root))
+
+    def let_go(self) -> None:
+        """Nothing of what is at hand may be so any more."""
+        self._forget(())
+        self.vectors.forget()
+
+    async def swept(self) -> None:
+        """What was erased is in no file any more; StoreUnavailable while that cannot be said."""
+        for _ in range(SWEEPS):
+            if await self._swept():
+                return
+        raise StoreUnavailable("What was forgotten is erased, but still stands in the file; forget it once more.")
+
+    async def _swept(self) -> bool:
+        async with self._sweeping:
+            return await asyncio.to_thread(self._sweep)
+
+    def _forget(self, scopes: Iterable[int]) -> None:
+        """Lets go of what is at hand: sessions that are gone, forks that took over their steps, vectors of scopes."""
         self._sessions.clear()
         self._epochs.clear()
+        self.paths.clear()
+        self.vectors.changed(scopes)
 
-    def _sweep(self) -> None:
+    def _sweep(self) -> bool:
         try:
             with closing(self._connect()) as db:
                 db.execute("PRAGMA busy_timeout = 30000")
-                archive.sweep(db)
+                return archive.sweep(db)
         except sqlite3.Error:  # what was deleted is deleted; its words leave the file with the next sweep
             log.warning("the words of a deleted session could not be swept from the file yet", exc_info=True)
+            return False
 
     # --- replays ------------------------------------------------------------------------------------------------
 
@@ -592,6 +667,8 @@ class SqliteStore:
 
     async def check(self, *, repair: bool) -> tuple[Problem, ...]:
         mended = await self._write(lambda db: tuple(check.repair(db))) if repair else ()
+        if mended:
+            self.vectors.forget()
         return (*mended, *await asyncio.to_thread(self._problems))
 
     def _problems(self) -> tuple[Problem, ...]:

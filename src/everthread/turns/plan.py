@@ -11,13 +11,18 @@ import msgspec
 from everthread.context import epoch, reconcile, shorten
 from everthread.context.assemble import Assembled, Frame, assemble, frame
 from everthread.context.epoch import Room, Sealed, sealed
-from everthread.core.ids import LineageId, SessionId
+from everthread.core.claim import Block
+from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, Tenant, is_ephemeral
+from everthread.core.memory import View
 from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Epoch, Ids, Past, Store, TokenCounter, past_of
+from everthread.core.sentences import own_words
 from everthread.core.session import Exchange, Session, fresh
 from everthread.core.turn import Turn
 from everthread.errors import SessionMoved
+from everthread.memory.rank import Question
 from everthread.turns.place import Placed, Placing
+from everthread.turns.recall import Recall
 from everthread.turns.rotate import Rotations
 
 logger = logging.getLogger("everthread.rotation")
@@ -25,7 +30,7 @@ logger = logging.getLogger("everthread.rotation")
 LOGS_AT_HAND = 256  # rendered and weighed once for the many prompts that carry them
 MOST_AT_HAND = 10_000  # paths
 MOST_ROTATIONS = 2  # before one turn: a block that was on its way may not make enough room
-NOTHING = Epoch(None, ())
+JOINTS = 8  # tokens that may be lost where a tail and a message meet
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -36,6 +41,9 @@ class Plan(msgspec.Struct, frozen=True):
     given: int  # what its path's instructions and tools usually weigh
     assembled: Assembled
     past: tuple[Past, ...]
+    tail: Block = Block()
+    profile: Block | None = None  # that the session begins with, if this is its first turn
+    rotated: bool = False  # its path has left a window behind
     begins: bool = False
     branches: bool = False
     imported: tuple[Exchange, ...] = ()
@@ -43,9 +51,19 @@ class Plan(msgspec.Struct, frozen=True):
 
 class Planning:
     def __init__(
-        self, *, store: Store, rotations: Rotations, clock: Clock, ids: Ids, counter: TokenCounter, budget: int
+        self,
+        *,
+        store: Store,
+        rotations: Rotations,
+        clock: Clock,
+        ids: Ids,
+        counter: TokenCounter,
+        budget: int,
+        recall: Recall | None = None,
     ) -> None:
         self._store = store
+        self._recall = recall
+        self._clock = clock
         self._rotations = rotations
         self._placing = Placing(store, clock, ids)
         self._ids = ids
@@ -58,7 +76,7 @@ class Planning:
     async def plan(self, turn: Turn, session: Session | None, session_id: SessionId) -> Plan:
         """Everything that is decided before the model is asked."""
         if session is None:
-            return self._first(turn, session_id)
+            return await self._first(turn, session_id)
         if turn.envelope.auxiliary:
             placed = Placed(session, reconcile.read(turn.messages).new)
         else:
@@ -66,6 +84,10 @@ class Planning:
         session = placed.session if placed.session.named else msgspec.structs.replace(placed.session, named=True)
         tenant, new = turn.envelope.tenant, placed.input
         held = await self._store.epoch(tenant, session, tokens=self._rotations.reads)
+        profile: Block | None = None
+        if session.last_seq == 0 and held.profile is None and not turn.envelope.auxiliary:
+            profile = await self._profile(View(tenant, session.scope, session))
+            held = msgspec.structs.replace(held, profile=profile)
         reconcile.refuse_unknown_calls(new, held.past[-1].messages[-1].calls if held.past else ())
         fixed = self._frame(turn, held, new)
         usual = fixed.given if turn.envelope.auxiliary else self._usually_given(session.lineage, fixed.given)
@@ -76,8 +98,20 @@ class Planning:
                 to = epoch.room(self._budget, given=usual, log=fixed.log, beside=fixed.room)
                 session, held = await self._made_room(turn, session, held, to)
                 fixed = self._frame(turn, held, new)
-        assembled = assemble(fixed, held.past, self._counter, distilled=session.distilled)
-        return Plan(session, new, usual, assembled, held.past, branches=placed.branches)
+        view = View(tenant, session.scope, session)
+        tail = await self._tail(turn, view, fixed, held)
+        assembled = assemble(fixed, held.past, self._counter, tail=tail, distilled=session.distilled)
+        return Plan(
+            session,
+            new,
+            usual,
+            assembled,
+            held.past,
+            tail,
+            profile,
+            rotated=held.log is not None,
+            branches=placed.branches,
+        )
 
     def _usually_given(self, lineage: LineageId, given: int) -> int:
         """What a path's instructions and tools weigh, a single heavy request aside: that one sees less, once."""
@@ -87,9 +121,13 @@ class Planning:
         lately.append(given)
         return sorted(lately)[-2] if len(lately) > 1 else given
 
-    def _first(self, turn: Turn, session_id: SessionId) -> Plan:
-        """The plan of a thread's first turn; a history in the body is brought along."""
+    async def _first(self, turn: Turn, session_id: SessionId) -> Plan:
+        """The plan of a thread's first turn; a history in the body is brought along, and what its key remembers."""
         reconciled = reconcile.begun(turn.messages, self._counter, self._limits)
+        if history := reconciled.history:
+            kept = await self._store.importable(turn.envelope.tenant, session_id, history)
+            if kept != history:
+                reconciled = reconcile.reworded(reconciled, kept, self._counter, self._limits)
         imported = reconciled.imported
         session = fresh(
             session_id,
@@ -99,9 +137,56 @@ class Planning:
             imported=imported,
         )
         past = tuple(past_of(exchange.messages, exchange.tokens) for exchange in imported)
-        fixed = self._frame(turn, NOTHING, reconciled.input)
-        assembled = assemble(fixed, past, self._counter)
-        return Plan(session, reconciled.input, fixed.given, assembled, past, begins=True, imported=imported)
+        view = await self._known(turn)
+        profile = await self._profile(view) if view else None
+        held = Epoch(None, past, profile)
+        fixed = self._frame(turn, held, reconciled.input)
+        tail = await self._tail(turn, view, fixed, held) if view else Block()
+        assembled = assemble(fixed, past, self._counter, tail=tail)
+        return Plan(
+            session,
+            reconciled.input,
+            fixed.given,
+            assembled,
+            past,
+            tail,
+            profile,
+            begins=True,
+            imported=imported,
+        )
+
+    async def _known(self, turn: Turn) -> View | None:
+        """What a new session's key remembers, if anything."""
+        envelope = turn.envelope
+        if self._recall is None or envelope.session_key is None or envelope.auxiliary:
+            return None
+        if is_ephemeral(envelope.session_id):
+            return None
+        scope = await self.scope(envelope.tenant, envelope.session_key)
+        return View(envelope.tenant, scope) if scope is not None else None
+
+    async def scope(self, tenant: Tenant, key: SessionKey | None) -> ScopeId | None:
+        """What a session key names, once something was said under it."""
+        return await self._recall.scope(tenant, key) if self._recall is not None and key is not None else None
+
+    async def _profile(self, view: View) -> Block | None:
+        """What a session that begins now knows of people and their wishes for as long as it lasts."""
+        if self._recall is None:
+            return None
+        profile = await self._recall.profile(view, room=epoch.shares(self._budget).profile)
+        return profile if profile.text else None
+
+    async def _tail(self, turn: Turn, view: View, fixed: Frame, held: Epoch) -> Block:
+        """What is recalled for a person's message, in the room that the window leaves."""
+        asked = next((message for message in reversed(fixed.input) if message.role == "user"), None)
+        if self._recall is None or turn.envelope.auxiliary or asked is None:
+            return Block()
+        left = fixed.room - sum(step.tokens for step in held.past) - JOINTS
+        room = min(epoch.shares(self._budget - fixed.given).tail, left)
+        before = next((message.text for step in reversed(held.past) for message in step.messages[:1]), "")
+        at = turn.envelope.said_at or self._clock.now()
+        question = Question(text=own_words(asked.text), previous=own_words(before), at=at)
+        return await self._recall.tail(view, question, room=room, profile=held.profile)
 
     def _frame(self, turn: Turn, held: Epoch, new: tuple[Message, ...]) -> Frame:
         stored = held.log
@@ -118,6 +203,7 @@ class Planning:
             newest=newest,
             budget=self._budget,
             counter=self._counter,
+            profile=held.profile,
         )
 
     async def _made_room(self, turn: Turn, session: Session, held: Epoch, to: Room) -> tuple[Session, Epoch]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import aclosing
 
 import msgspec
@@ -15,11 +16,14 @@ import msgspec
 from everthread.context import distil, epoch, log
 from everthread.context.epoch import Room
 from everthread.context.log import Block, Said
+from everthread.core.claim import Block as Profile
 from everthread.core.ids import LineageId, SessionId, StepId, Tenant, child_id
+from everthread.core.memory import View
 from everthread.core.ports import Clock, Ids, Model, Past, Store, TokenCounter
 from everthread.core.session import Session
 from everthread.core.turn import Folding, Prompt
 from everthread.errors import Failure, NotFound, SessionMoved
+from everthread.turns.recall import Recall
 
 logger = logging.getLogger("everthread.rotation")
 
@@ -47,6 +51,8 @@ class Rotations:
         counter: TokenCounter,
         budget: int,
         distil: bool,
+        recall: Recall | None = None,
+        rotated: Callable[[], None] | None = None,
     ) -> None:
         self._store = store
         self._model = model
@@ -55,6 +61,8 @@ class Rotations:
         self._counter = counter
         self._budget = budget
         self._distil = distil
+        self._recall = recall
+        self._rotated = rotated  # is told when one has happened
         self._running: dict[LineageId, asyncio.Task[None]] = {}
         self._extracting: dict[LineageId, asyncio.Task[Sealing | None]] = {}
 
@@ -162,7 +170,19 @@ class Rotations:
         child = session.rotated(
             child_id(session.root, now, self._ids.new()), from_seq=sealing.from_seq, distilled=sealing.distilled
         )
-        return await self._store.rotate(tenant, session, child, log=log.encode(bounded), now=now)
+        rotated = await self._store.rotate(
+            tenant, session, child, log=log.encode(bounded), now=now, profile=await self._profile(tenant, session)
+        )
+        if self._rotated is not None:
+            self._rotated()
+        return rotated
+
+    async def _profile(self, tenant: Tenant, session: Session) -> Profile | None:
+        """What the child knows of people and their wishes from its beginning on."""
+        if self._recall is None:
+            return None
+        room = epoch.shares(self._budget).profile
+        return await self._recall.profile(View(tenant, session.scope, session), room=room)
 
     async def settle(self) -> None:
         """Returns when no rotation is under way."""

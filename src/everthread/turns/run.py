@@ -8,10 +8,13 @@ from datetime import datetime, timedelta
 import msgspec
 
 from everthread.agent import loop
+from everthread.agent.ability import Ability
 from everthread.agent.loop import Interruption
+from everthread.agent.toolbox import Toolbox
 from everthread.context import epoch, reconcile, shorten
 from everthread.context.tokens import weigh
 from everthread.core.ids import CURRENT, LineageId, SessionId, StepId, is_ephemeral
+from everthread.core.memory import View
 from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, TokenCounter, past_of
 from everthread.core.session import Session
@@ -22,9 +25,13 @@ from everthread.turns import command, replay
 from everthread.turns.command import Commands
 from everthread.turns.permit import permit
 from everthread.turns.plan import Plan, Planning
+from everthread.turns.recall import Recall
+from everthread.turns.remember import Remembering
 from everthread.turns.rotate import Rotations
+from everthread.turns.tools import tools
 
 REDELIVERED = timedelta(hours=24)  # how long a client's own message id is known again
+LONGEST_CATCHING_UP = 10.0  # seconds
 TRIED_AGAIN = timedelta(seconds=60)  # how long a library's retry may be the same turn
 
 
@@ -37,6 +44,7 @@ class Asking:
         self.name = name
         self.now = now
         self.folding = Folding()
+        self.toolbox: Toolbox | None = None  # what the model may look up by itself
 
     def started(self) -> Started:
         return Started(session=self.plan.session, step=self.name, at=self.now)
@@ -69,6 +77,9 @@ class Turns:
         distil: bool = False,
         commands: bool = True,
         answer_without_history: bool = False,
+        recall: Recall | None = None,
+        remembering: Remembering | None = None,
+        server_tools: bool = False,
     ) -> None:
         self._store = store
         self._model = model
@@ -78,14 +89,32 @@ class Turns:
         self._budget = budget
         self._limits = shorten.limits(budget)
         self._answer_without_history = answer_without_history
+        self._recall = recall
+        self._remembering = remembering
+        self._ability = Ability(clock) if server_tools else None
         self.rotations = Rotations(
-            store=store, model=model, clock=clock, ids=ids, counter=counter, budget=budget, distil=distil
+            store=store,
+            model=model,
+            clock=clock,
+            ids=ids,
+            counter=counter,
+            budget=budget,
+            distil=distil,
+            recall=recall,
+            rotated=remembering.nudge if remembering else None,
         )
         self._planning = Planning(
-            store=store, rotations=self.rotations, clock=clock, ids=ids, counter=counter, budget=budget
+            store=store,
+            rotations=self.rotations,
+            clock=clock,
+            ids=ids,
+            counter=counter,
+            budget=budget,
+            recall=recall,
         )
         self._commands = Commands(store=store, archive=archive, rotations=self.rotations, clock=clock, ids=ids)
         self._takes_commands = commands
+        self.answering = 0  # turns whose model is at work now
 
     def run(self, turn: Turn) -> Events:
         """The turn's events: `Started` first, `Finished` last, and by then it is on disk."""
@@ -143,6 +172,8 @@ class Turns:
                 if known is not None:
                     yield list(replay.replayed(known, asked=envelope.session_id))
                     return
+                if envelope.wait_for_memory:
+                    await self._caught_up(turn, claim.session)
                 asking = Asking(
                     turn, await self._planning.plan(turn, claim.session, session_id), name, self._clock.now()
                 )
@@ -150,11 +181,14 @@ class Turns:
                 yield [asking.started()]
                 interruption = Interruption()
                 claim.listen(interruption.want)
-                events = loop.run(self._model, asking.prompt(), asking.folding, interruption)
+                asking.toolbox = self._toolbox(asking)
+                events = loop.run(self._model, asking.prompt(), asking.folding, interruption, asking.toolbox)
+                self.answering += 1
                 try:
                     async for some in events:
                         yield some
                 finally:
+                    self.answering -= 1
                     await events.aclose()
                 step = self._step(asking)
                 session = await self._commit(asking, step)
@@ -165,6 +199,8 @@ class Turns:
                 async for some_more in rest:
                     yield some_more
         else:
+            if self._remembering is not None:
+                self._remembering.nudge()
             self._make_room_later(asking, session, step)
             yield [asking.finished(session, step)]
 
@@ -233,6 +269,27 @@ class Turns:
             return session
         return await self._store.find(turn.envelope.tenant, session.root) or session
 
+    async def _caught_up(self, turn: Turn, session: Session | None) -> None:
+        """Waits, but not for ever, until what was said before has been read."""
+        tenant, key = turn.envelope.tenant, turn.envelope.session_key
+        scope = session.scope if session else await self._planning.scope(tenant, key)
+        if self._remembering is not None and scope is not None:
+            await self._remembering.caught_up(tenant, scope, within=LONGEST_CATCHING_UP)
+
+    def _toolbox(self, asking: Asking) -> Toolbox | None:
+        """What the model may look up by itself: from a thread's first rotation on, there is something."""
+        envelope, plan = asking.turn.envelope, asking.plan
+        if self._ability is None or self._recall is None or not plan.rotated or not envelope.server_tools:
+            return None
+        view = View(envelope.tenant, plan.session.scope, plan.session)
+        context = plan.assembled.context
+        return Toolbox(
+            tools(self._recall, view, envelope.said_at or asking.now),
+            room=context.budget - context.prompt_tokens,
+            counter=self._counter,
+            ability=self._ability,
+        )
+
     # --- after the model has answered ---------------------------------------------------------------------------
 
     async def _commit(self, asking: Asking, step: Step) -> Session:
@@ -247,6 +304,7 @@ class Turns:
                 imported=plan.imported,
                 bind=envelope.session_key if plan.session.session_key is None else None,
                 replay=envelope.replay,
+                profile=plan.profile,
             ),
         )
 
@@ -254,6 +312,8 @@ class Turns:
         turn, plan, folding, name, now = asking.turn, asking.plan, asking.folding, asking.name, asking.now
         envelope, session, given = turn.envelope, plan.session, plan.input
         context = plan.assembled.context
+        if asking.toolbox is not None and asking.toolbox.weight:
+            context = context.with_tools(asking.toolbox.weight, asking.toolbox.hidden.tokens)
         outcome = folding.outcome(lambda: Usage(context.prompt_tokens, self._counter.count(folding.text)))
         answer = outcome.choices[0].message()
         goes_on = begins_with_result(given) and plan.past and plan.past[-1].turn
@@ -273,6 +333,7 @@ class Turns:
             message_id=envelope.message_id,
             parent_message_id=envelope.parent_message_id,
             body=envelope.body,
+            tail=plan.tail if plan.tail.text else None,
         )
 
     def _later_weight(self, given: tuple[Message, ...], answer: Message, turn: StepId, weight: int) -> int:

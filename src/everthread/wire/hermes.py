@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from everthread.core.claim import claim_id
 from everthread.core.ids import run_id
 from everthread.core.turn import Finished
 
@@ -26,8 +27,12 @@ def encode(finished: Finished) -> dict[str, object]:
             "log": step.context.log,
             "cached": usage.cached,
         },
-        "memory": [],
-        "usage": {"answer": usage.prompt + usage.completion, "distilling": step.context.distilled},
+        "memory": [claim_id(claim) for claim in step.tail.claims] if step.tail else [],
+        "usage": {
+            "answer": usage.prompt + usage.completion,
+            "distilling": step.context.distilled,
+            "searching": step.context.searching,
+        },
         "model": step.outcome.model,
         "degraded": finished.degraded,
     }

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from evals import phrases
-from evals.conversation import Conversation, Question, Said
-from evals.topics import EXCLUDES, TOPICS, Topic
+from everthread.evals import phrases
+from everthread.evals.conversation import Conversation, Question, Said
+from everthread.evals.topics import EXCLUDES, TOPICS, Topic
 
 _EARLIEST = datetime(2025, 1, 6, 7, 0, tzinfo=UTC)
 _GROUP_SHARE = 0.3

@@ -1,0 +1,45 @@
+"""A thread with a reading connection of its own: for reads that take too long for the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from everthread.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+
+class Aside:
+    """One read after the other. Both the thread and the connection begin with the first."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._thread: ThreadPoolExecutor | None = None
+        self._db: sqlite3.Connection | None = None
+
+    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "everthread-recall")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, job)
+
+    def _run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._db is None:
+                self._db = self._connect()
+                self._db.execute("PRAGMA query_only = ON")
+            return job(self._db)
+        except sqlite3.Error as error:
+            raise StoreUnavailable from error
+
+    async def close(self) -> None:
+        """Waits for the read at hand."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            await asyncio.to_thread(thread.shutdown)
+        if self._db is not None:
+            self._db.close()
+            self._db = None

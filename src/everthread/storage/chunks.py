@@ -1,0 +1,54 @@
+"""The pieces of text that the index covers, as rows: those of a step, and those of what a thread was imported with."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from everthread.core.ids import Tenant
+from everthread.core.messages import Message
+from everthread.storage import outbox, paths
+from everthread.storage.rows import pieces
+from everthread.wire.chat import stored_messages
+
+INSERT = "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+Home = tuple[str, int, str, str]  # tenant, the scope's number, thread, lineage
+
+
+def rows(
+    home: Home, seq: int, step: str | None, said_at: int, messages: Sequence[Message]
+) -> Iterator[tuple[Any, ...]]:
+    """A row of `chunk` for each piece of these messages."""
+    for number, message in enumerate(messages):
+        for start, text in pieces(message.text):
+            yield (None, *home, seq, message.role, said_at, text, step, message.name, number, start)
+
+
+def add_imported(db: sqlite3.Connection, home: Home, prior: bytes | None, now: int) -> None:
+    """What a path without an origin was imported with, the newest exchange as 0, those before it as -1, -2 ..."""
+    if prior is None:
+        return
+    tenant, scope, thread, _ = home
+    for number, exchange in enumerate(paths.imported(db, Tenant(tenant), prior)):
+        db.executemany(INSERT, rows(home, -number, None, now, stored_messages(exchange.messages)))
+    keyed = db.execute("SELECT 1 FROM scope WHERE no = ? AND session_key IS NOT NULL", (scope,)).fetchone()
+    if keyed:
+        outbox.add(db, tenant, scope, kind="thread", name=thread, now=now)
+
+
+def drop(db: sqlite3.Connection, tenant: str, thread: str, lineage: str, seq: int) -> None:
+    """The pieces of one step, and their vectors with them."""
+    db.execute(
+        "DELETE FROM chunk WHERE tenant = ? AND thread = ? AND lineage = ? AND seq = ?", (tenant, thread, lineage, seq)
+    )
+
+
+def drop_some(db: sqlite3.Connection, tenant: str, thread: str, most: int) -> bool:
+    """At most so many of a thread's pieces; tells whether none is left."""
+    gone = db.execute(
+        "DELETE FROM chunk WHERE no IN (SELECT no FROM chunk WHERE tenant = ? AND thread = ? LIMIT ?)",
+        (tenant, thread, most),
+    )
+    return gone.rowcount < most

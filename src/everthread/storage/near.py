@@ -1,0 +1,147 @@
+"""Vectors at hand: those of the scopes searched lately, so that one pass over them compares them all.
+
+One thread reads and changes them. Whoever writes vectors leaves a note of it; notes are read before the next search.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from heapq import nlargest
+
+MOST_BYTES = 64 * 1024 * 1024
+MOST_VECTORS = 40_000  # of one scope: its newest
+SPARE = 2_000  # so many more may come before the oldest go
+READ_AT_ONCE = 500
+
+OBJECT = 33  # bytes that Python adds to a string of bytes
+
+Similarities = Callable[[bytes, Sequence[bytes]], Sequence[float]]  # the cosine of each vector with the first
+
+COLUMNS = "vector.chunk, vector.vector, chunk.lineage, chunk.seq"
+
+
+class Block:
+    """One scope's vectors of one model, and where each belongs."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.vectors: list[bytes] = []
+        self.chunks = array("q")
+        self.lineages: list[str] = []
+        self.seqs = array("q")
+
+    @property
+    def weight(self) -> int:
+        """Bytes, about."""
+        return len(self.chunks) * (self.size + OBJECT + 32)
+
+    def add(self, rows: Iterable[tuple[int, bytes, str, int]]) -> None:
+        for chunk, vector, lineage, seq in rows:
+            if len(vector) == self.size:
+                self.vectors.append(vector)
+                self.chunks.append(chunk)
+                self.lineages.append(lineage)
+                self.seqs.append(seq)
+        over = len(self.chunks) - MOST_VECTORS
+        if over > SPARE:
+            del self.vectors[:over], self.chunks[:over], self.lineages[:over], self.seqs[:over]
+
+    def nearest(self, cosines: Sequence[float], sees: Callable[[str, int], bool], limit: int) -> dict[int, float]:
+        """The most similar that are seen, and their cosines."""
+        ahead = 4 * limit
+        while True:
+            best = nlargest(ahead, range(len(cosines)), key=cosines.__getitem__)
+            found: dict[int, float] = {}
+            for at in best:
+                if cosines[at] > 0 and sees(self.lineages[at], self.seqs[at]):
+                    found.setdefault(self.chunks[at], cosines[at])
+                    if len(found) == limit:
+                        return found
+            if len(best) < ahead:
+                return found
+            ahead *= 8
+
+
+class AtHand:
+    """The blocks of some scopes; the one used longest ago goes first."""
+
+    def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
+        self._blocks: OrderedDict[tuple[int, str], Block] = OrderedDict()
+        self._most_bytes = most_bytes
+        self._known: set[int] = set()  # the scopes that are here, or are being read
+        self._notes: deque[tuple[int, tuple[int, ...] | None]] = deque()
+
+    # for those who write, on any thread
+
+    def added(self, scope: int, chunks: Sequence[int]) -> None:
+        if scope in self._known:
+            self._notes.append((scope, tuple(chunks)))
+
+    def changed(self, scopes: Iterable[int]) -> None:
+        """Something was taken away: they are read again."""
+        self._notes.extend((scope, None) for scope in scopes if scope in self._known)
+
+    def forget(self) -> None:
+        self.changed(tuple(self._known))
+
+    # for the one thread that searches
+
+    def block(self, db: sqlite3.Connection, scope: int, model: str, size: int) -> Block:
+        self._read_notes(db)
+        name = (scope, model)
+        block = self._blocks.get(name)
+        if block is None or block.size != size:
+            self._known.add(scope)
+            block = self._blocks[name] = Block(size)
+            block.add(newest(db, scope, model))
+            self._shrink(name)
+        self._blocks.move_to_end(name)
+        return block
+
+    def _read_notes(self, db: sqlite3.Connection) -> None:
+        while self._notes:
+            scope, chunks = self._notes.popleft()
+            names = [name for name in self._blocks if name[0] == scope]
+            for name in names:
+                if chunks is None:
+                    del self._blocks[name]
+                    self._known.discard(scope)
+                else:
+                    self._blocks[name].add(some(db, *name, chunks))
+                    self._shrink(name)
+
+    def _shrink(self, kept: tuple[int, str]) -> None:
+        size = sum(block.weight for block in self._blocks.values())
+        for name in list(self._blocks):
+            if size <= self._most_bytes:
+                return
+            if name != kept:
+                size -= self._blocks.pop(name).weight
+                self._known = {scope for scope, _ in self._blocks}
+
+
+def newest(db: sqlite3.Connection, scope: int, model: str) -> list[tuple[int, bytes, str, int]]:
+    """The newest vectors of a scope, the oldest of them first."""
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM vector CROSS JOIN chunk ON chunk.no = vector.chunk"  # noqa: S608
+        " WHERE vector.scope = ? AND vector.model = ? ORDER BY vector.chunk DESC LIMIT ?",
+        (scope, model, MOST_VECTORS),
+    ).fetchall()
+    rows.reverse()
+    return rows
+
+
+def some(db: sqlite3.Connection, scope: int, model: str, chunks: Sequence[int]) -> list[tuple[int, bytes, str, int]]:
+    """The vectors of these chunks, in their order, where there are some of this model."""
+    found: list[tuple[int, bytes, str, int]] = []
+    for start in range(0, len(chunks), READ_AT_ONCE):
+        part = chunks[start : start + READ_AT_ONCE]
+        found += db.execute(
+            f"SELECT {COLUMNS} FROM vector CROSS JOIN chunk ON chunk.no = vector.chunk"  # noqa: S608
+            f" WHERE vector.scope = ? AND vector.chunk IN ({', '.join('?' * len(part))}) AND vector.model = ?",
+            (scope, *part, model),
+        ).fetchall()
+    return found

@@ -1,0 +1,46 @@
+"""Half a year of talk in one session: what was said once is there when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from front_door import Client, Everthread
+from planted import PLANTED, small_talk
+from test_memory import read
+from upstream import Upstream, text_of
+
+TURNS = 3000
+BUDGET = 4000
+BEGAN = datetime(2026, 1, 5, 8, tzinfo=UTC)
+STEP = timedelta(days=182) / TURNS
+
+
+def said_at(turn: int) -> dict[str, str]:
+    return {"X-Hermes-Message-Time": (BEGAN + turn * STEP).isoformat()}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_of_a_hundred_things_said_in_half_a_year_at_least_ninety_five_are_in_the_prompt_when_asked(
+    start: Callable[..., Everthread], upstream: Upstream, name: str
+) -> None:
+    client: Client = start(context_budget=str(BUDGET)).client
+    upstream.answer = lambda _: "Noted."
+    every = TURNS // len(PLANTED)
+    for turn in range(TURNS):
+        text = PLANTED[turn // every][0] if turn % every == every // 3 else small_talk(turn)
+        answer = client.say(text, session=name, headers=said_at(turn))
+        assert answer.status == 200, answer.body
+        assert answer.hermes["context"]["prompt_tokens"] <= BUDGET
+    read(client, name)
+    missing = []
+    for number, (said, asked, there) in enumerate(PLANTED):
+        upstream.requests.clear()
+        client.say(asked, session=name, headers=said_at(TURNS + number))
+        if not any(there in text_of(message) for message in upstream.requests[0]["messages"]):
+            missing.append(said)
+    print(f"{len(PLANTED) - len(missing)} of {len(PLANTED)} are in the prompt; missing: {missing}")
+    assert len(missing) <= 5
