@@ -10,16 +10,19 @@ from pathlib import Path
 
 import msgspec
 
-from bench import depth, endless, machine, report, scenario, server
+from bench import depth, endless, machine, mindful, recall, report, scenario, server
 from bench.depth import Depth
 from bench.endless import Endless
 from bench.load import WrongAnswer
+from bench.mindful import Mindful
+from bench.recall import Recalled
 from bench.report import Results, Standing
 from bench.scenario import Broken, Sides
 from bench.server import NotReady, Process
 
 SETTLE_SECONDS = 0.5
-LASTING = ("endless", "depth")  # plans of a session that goes on, each with a server of its own
+LASTING = ("endless", "mindful", "depth", "recall")  # plans of a session that goes on, with servers of their own
+MOST_SCOPES = 1_000
 PLANS = (*scenario.PLANS, *LASTING)
 
 EPILOG = f"""\
@@ -33,6 +36,8 @@ examples:
   python -m bench --direct-only                    the ceiling of the bench itself
   python -m bench --only json-32 --seconds 20      load to hang a profiler on
   python -m bench --only endless,depth             the figures of a session that never ends
+  python -m bench --only mindful --long            the same with memory on, 10,000 turns
+  python -m bench --only recall --scopes 100       recall among 100 others' long conversations: 3 GB, a while
   python -m bench --json results.json              raw figures of every round
 """
 
@@ -48,6 +53,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="rounds per plan and side (default 3)")
     parser.add_argument("--seconds", type=float, help="length of a round (default 2)")
     parser.add_argument("--only", metavar="PLANS", help="some plans, comma separated; no idle streams, one start")
+    parser.add_argument("--scopes", type=int, help=f"others' conversations beside recall's (default {recall.SCOPES})")
+    parser.add_argument("--long", action="store_true", help=f"{mindful.LONG_TURNS:,} turns with memory on")
     parser.add_argument("--direct-only", action="store_true", help="do not start Everthread")
     parser.add_argument("--dir", metavar="FOLDER", help="where the temporary data goes (default: the system's)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw results")
@@ -61,6 +68,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         parser.error(f"no such plan: {', '.join(sorted(unknown))}; there are {', '.join(PLANS)}")
     if not (1 <= args.rounds <= 20 and 0.1 <= args.seconds <= 60):
         parser.error("1 to 20 rounds of 0.1 to 60 seconds")
+    if args.scopes is not None and not 0 <= args.scopes <= MOST_SCOPES:
+        parser.error(f"0 to {MOST_SCOPES} scopes")
     return args
 
 
@@ -99,21 +108,31 @@ class Bench:
                     self.say(f"{scenario.IDLE_STREAMS} idle streams")
                     self.idle["everthread"] = scenario.idle(spare, upstream.target)
 
-    def last(self, upstream: Process) -> tuple[Endless | None, Depth | None]:
-        """The sessions that go on."""
-        wanted = set() if self.args.direct_only else {name for name in LASTING if name in self.args.plans}
-        lasting, deep = None, None
-        if "endless" in wanted:
-            with (
-                server.everthread(upstream.target, self.args.dir) as fresh,
-                server.everthread(upstream.target, self.args.dir) as beside,
-            ):
-                cast = endless.Cast(upstream, fresh, beside)
-                lasting = endless.measure(cast, quick=self.args.quick, say=self.say)
-        if "depth" in wanted:
-            with server.everthread(upstream.target, self.args.dir) as fresh:
-                deep = depth.measure(fresh, quick=self.args.quick, say=self.say)
-        return lasting, deep
+    def endless(self, upstream: Process) -> Endless:
+        """Without memory: a turn with it has other things to do than one of the first hundred."""
+        with (
+            server.everthread(upstream.target, self.args.dir, memory="off") as fresh,
+            server.everthread(upstream.target, self.args.dir, memory="off") as beside,
+        ):
+            cast = endless.Cast(upstream, fresh, beside)
+            return endless.measure(cast, quick=self.args.quick, say=self.say)
+
+    def mindful(self, upstream: Process) -> Mindful:
+        count = mindful.turns(quick=self.args.quick, long=self.args.long)
+        with server.everthread(upstream.target, self.args.dir) as fresh:
+            return mindful.measure(endless.Cast(upstream, fresh, fresh), count, self.say)
+
+    def depth(self, upstream: Process) -> Depth:
+        with server.everthread(upstream.target, self.args.dir, memory="off") as fresh:
+            return depth.measure(fresh, quick=self.args.quick, say=self.say)
+
+    def recall(self, upstream: Process) -> Recalled:
+        size = recall.sizes(self.args.scopes, quick=self.args.quick)
+        with server.folder(self.args.dir) as home:
+            return recall.measure(home, upstream, size, self.say)
+
+    def wants(self, plan: str) -> bool:
+        return plan in self.args.plans and not self.args.direct_only
 
     def run(self) -> Results:
         with ExitStack() as stack:
@@ -135,7 +154,10 @@ class Bench:
                 self.say(name)
                 plans[name] = sides.measure(scenario.PLANS[name], rounds=self.args.rounds, seconds=self.args.seconds)
             loaded = {p.target.name: p.rss_kb() for p in (upstream, server_process) if p is not None}
-            lasting, deep = self.last(upstream)
+            lasting = self.endless(upstream) if self.wants("endless") else None
+            minded = self.mindful(upstream) if self.wants("mindful") else None
+            deep = self.depth(upstream) if self.wants("depth") else None
+            recalled = self.recall(upstream) if self.wants("recall") else None
         return Results(
             machine=facts,
             rounds=self.args.rounds,
@@ -143,7 +165,9 @@ class Bench:
             history=history,
             plans=plans,
             endless=lasting,
+            mindful=minded,
             depth=deep,
+            recall=recalled,
             standing={name: Standing(self.ready[name], self.rss[name]) for name in self.ready},
             idle=self.idle,
             loaded_rss_kb=loaded,

@@ -105,7 +105,8 @@ class Cast(msgspec.Struct, frozen=True):
 class Measuring:
     """Three people: one talks to the server, one to the other server, one to the upstream itself."""
 
-    def __init__(self, cast: Cast, through: Talk, beside: Talk, direct: Talk) -> None:
+    def __init__(self, cast: Cast, through: Talk, beside: Talk, direct: Talk, *, session: str = SESSION) -> None:
+        self.session = session
         self.sides = Sides(cast.upstream, cast.server)
         self.server = cast.server
         self.other = cast.beside
@@ -119,7 +120,7 @@ class Measuring:
     def turn(self) -> Answer:
         """The endless session's next."""
         text = next(self.messages)
-        answer = self.through.say(text, SESSION, recorded_as=SESSION)
+        answer = self.through.say(text, self.session, recorded_as=self.session)
         self.asked.append(text)
         self.answers.append(answer)
         return answer

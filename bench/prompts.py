@@ -8,7 +8,7 @@ from functools import cache
 
 import msgspec
 
-from bench.recorder import Heard
+from bench.recorder import NOTHING, Heard
 from everthread.context.tokens import O200k
 
 READ = 0.1  # the price of a prompt token that the provider's prefix cache has, against one without a cache
@@ -48,9 +48,16 @@ def sent(raw: msgspec.Raw) -> Sent:
     return Sent(message, weigh(message.content))
 
 
+@cache
+def weight_of(tools: bytes) -> int:
+    """What tools weigh that are offered beside the messages."""
+    return 0 if tools == bytes(NOTHING) else counter().count(tools.decode())
+
+
 def received(heard: Sequence[Heard]) -> Iterator[Prompt]:
     """The prompts of one session."""
     before: list[Sent] = []
+    offered = 0
     for prompt in heard:
         same = before[: prompt.same]
         more = [sent(raw) for raw in prompt.more]
@@ -58,7 +65,9 @@ def received(heard: Sequence[Heard]) -> Iterator[Prompt]:
         if more and len(before) > prompt.same:
             cached += shared(before[prompt.same].message, more[0].message)
         before = same + more
-        yield Prompt(sum(each.tokens for each in before), cached)
+        tools = weight_of(bytes(prompt.tools))
+        known, offered = offered, tools
+        yield Prompt(tools + sum(each.tokens for each in before), cached + (tools if tools == known else 0))
 
 
 def shared(one: Message, other: Message) -> int:

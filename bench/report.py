@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from bench import lasting
+from bench import lasting, remembered
 from bench.depth import Depth
-from bench.endless import Endless
+from bench.endless import Endless, Stretch
 from bench.load import TURNS_PER_SESSION, Sample
 from bench.machine import Machine
+from bench.mindful import Mindful
+from bench.recall import Recalled
 from bench.row import Goal, Row, line
 from bench.scenario import Cores, Idle, Measured, Round
 
@@ -33,7 +35,9 @@ class Results(msgspec.Struct, frozen=True):
     history: list[int]  # messages the upstream saw in three turns of one session
     plans: dict[str, Measured]
     endless: Endless | None
+    mindful: Mindful | None
     depth: Depth | None
+    recall: Recalled | None
     standing: dict[str, Standing]
     idle: dict[str, Idle]
     loaded_rss_kb: dict[str, int]
@@ -135,8 +139,12 @@ def rows(results: Results) -> list[Row]:
         found += event_rows(name, measured) if name == "sse-events" else turn_rows(name, measured)
     if results.endless:
         found += lasting.endless_rows(results.endless)
+    if results.mindful:
+        found += remembered.mindful_rows(results.mindful)
     if results.depth:
         found += lasting.depth_rows(results.depth)
+    if results.recall:
+        found += remembered.recall_rows(results.recall)
     return found + standing_rows(results)
 
 
@@ -150,9 +158,15 @@ def busy_lines(results: Results) -> list[str]:
             if rounds:
                 ratio = rate(name, measured, lambda s: s.turns_per_s).ratio if side == "through" else None
                 lines.append(busy_line(f"{name}, {side}", middle_cores(rounds), ratio))
-    at_once = results.endless.stretches if results.endless else []
-    lines += [busy_line(f"endless, turns {some.first:,}-{some.last:,}", some.cores, None) for some in at_once]
+    lines += [
+        busy_line(f"{plan}, turns {some.first:,}-{some.last:,}", some.cores, None) for plan, some in at_once(results)
+    ]
     return lines + verdicts(results)
+
+
+def at_once(results: Results) -> list[tuple[str, Stretch]]:
+    found = [("endless", stretch) for stretch in results.endless.stretches] if results.endless else []
+    return found + ([("mindful", results.mindful.stretch)] if results.mindful else [])
 
 
 def busy_line(what: str, cores: Cores, ratio: float | None) -> str:
@@ -169,7 +183,7 @@ def verdicts(results: Results) -> list[str]:
     lines = []
     direct = [middle_cores(measured.direct) for measured in results.plans.values()]
     through = [middle_cores(measured.everthread) for measured in results.plans.values() if measured.everthread]
-    through += [stretch.cores for stretch in results.endless.stretches] if results.endless else []
+    through += [stretch.cores for _, stretch in at_once(results)]
     if through:
         most = max(max(cores.load, cores.upstream) for cores in through)
         verdict = "neither was the bottleneck" if most < BUSY else "ONE OF THEM MAY BE THE BOTTLENECK"
@@ -206,6 +220,10 @@ def render(results: Results) -> str:
         lines.append("WARNING: the data lies in memory, so nothing here is durable: use --dir.")
     if results.endless:
         lines += lasting.endless_notes(results.endless)
+    if results.mindful:
+        lines += remembered.mindful_notes(results.mindful)
+    if results.recall:
+        lines += remembered.recall_notes(results.recall)
     table = rows(results)
     lines += ["", line(("", "direct", "everthread", "ratio", "added", "goal", ""))]
     lines += [line(row.cells()) for row in table]

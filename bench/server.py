@@ -15,15 +15,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from bench.load import Target
+
+Memory = Literal["on", "off"]
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS = 60.0
 POLL_SECONDS = 0.002
 STOP_SECONDS = 35.0  # the server promises to drain within 30
 REST_SECONDS = 0.02
+CALM = 4  # looks within that time that find it at rest
+REST_NS = 500_000  # of CPU time between two looks: timers go on
 LONGEST_REST_SECONDS = 5.0
+LONGEST_READING_SECONDS = 1_800.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -55,6 +63,11 @@ class Process:
             total += int(fields[11]) + int(fields[12])
         return total / TICKS_PER_S
 
+    def cpu_ns(self) -> int:
+        """The same, of the threads that are there, in finer grains: for a single turn."""
+        found = (Path(f"/proc/{pid}/task").glob("*/schedstat") for pid in self.pids())
+        return sum(int(file.read_text().split()[0]) for files in found for file in files)
+
     def rss_kb(self) -> int:
         total = 0
         for pid in self.pids():
@@ -74,13 +87,30 @@ class Process:
         raise NotReady(f"{self.target.name} is not ready; exit code {self.popen.poll()}")
 
     def rest(self) -> None:
-        """Returns when the process does nothing any more: what follows a reply is over."""
+        """Returns when the process does nothing any more: what follows a reply is over.
+
+        One that waits for a core, on a busy machine, is not at rest."""
         began = time.perf_counter()
-        busy = True
-        while busy and time.perf_counter() - began < LONGEST_REST_SECONDS:
-            before = self.cpu_seconds()
-            time.sleep(REST_SECONDS)
-            busy = self.cpu_seconds() - before > 1.5 / TICKS_PER_S
+        calm = 0
+        before = self.cpu_ns()
+        while calm < CALM and time.perf_counter() - began < LONGEST_REST_SECONDS:
+            time.sleep(REST_SECONDS / CALM)
+            after = self.cpu_ns()
+            calm = 0 if self.is_running() or after - before > REST_NS else calm + 1
+            before = after
+
+    def is_running(self) -> bool:
+        """Whether one of its threads has, or waits for, a core or the disk."""
+        files = (file for pid in self.pids() for file in Path(f"/proc/{pid}/task").glob("*/stat"))
+        return any(file.read_text().rpartition(")")[2].split()[0] in "RD" for file in files)
+
+    def has_read(self) -> None:
+        """Returns when memory has read all that was said."""
+        began = time.perf_counter()
+        while waiting(self.target.port):
+            if time.perf_counter() - began > LONGEST_READING_SECONDS:
+                raise NotReady(f"{self.target.name} has still not read all that was said")
+            time.sleep(REST_SECONDS * 10)
 
     def last_words(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-30:])
@@ -104,6 +134,28 @@ def answers(port: int) -> bool:
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False
+    finally:
+        connection.close()
+
+
+class MemoryCheck(msgspec.Struct):
+    memory_waiting: int = 0
+
+
+class Checks(msgspec.Struct):
+    memory: MemoryCheck = msgspec.field(default_factory=MemoryCheck)
+
+
+class Health(msgspec.Struct):
+    checks: Checks
+
+
+def waiting(port: int) -> int:
+    """How much memory has yet to read."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
+    try:
+        connection.request("GET", "/health/ready")
+        return msgspec.json.decode(connection.getresponse().read(), type=Health).checks.memory.memory_waiting
     finally:
         connection.close()
 
@@ -157,19 +209,26 @@ def fake_upstream() -> Iterator[Process]:
 
 
 @contextmanager
-def everthread(upstream: Target, parent: str | None) -> Iterator[Process]:
+def everthread(upstream: Target, parent: str | None, *, memory: Memory = "on") -> Iterator[Process]:
     """The real command on an empty home, with nothing changed but the upstream's address, which is never asked to
     write a log: what it is asked is what the bench asks."""
+    with folder(parent) as home, everthread_at(home, upstream, memory=memory) as process:
+        yield process
+
+
+@contextmanager
+def everthread_at(home: Path, upstream: Target, *, memory: Memory = "on") -> Iterator[Process]:
+    """The same on a home that is there already."""
     target = Target(name="everthread", port=free_port(), key=secrets.token_urlsafe(32))
     command = [sys.executable, "-m", "everthread", "serve", "--host", "127.0.0.1", "--port", str(target.port)]
-    with folder(parent) as home:
-        env = clean_env() | {
-            "EVERTHREAD_HOME": str(home),
-            "EVERTHREAD_API_KEY": target.key,
-            "EVERTHREAD_UPSTREAM_URL": f"http://127.0.0.1:{upstream.port}/v1",
-            "EVERTHREAD_UPSTREAM_KEY": upstream.key,
-            "EVERTHREAD_MODEL": "bench-4",
-            "EVERTHREAD_DISTIL": "rules",
-        }
-        with running(target, command, env, home) as process:
-            yield process
+    env = clean_env() | {
+        "EVERTHREAD_HOME": str(home),
+        "EVERTHREAD_API_KEY": target.key,
+        "EVERTHREAD_UPSTREAM_URL": f"http://127.0.0.1:{upstream.port}/v1",
+        "EVERTHREAD_UPSTREAM_KEY": upstream.key,
+        "EVERTHREAD_MODEL": "bench-4",
+        "EVERTHREAD_DISTIL": "rules",
+        "EVERTHREAD_MEMORY": memory,
+    }
+    with running(target, command, env, home) as process:
+        yield process

@@ -20,6 +20,7 @@ TIMEOUT_SECONDS = 30.0
 class Context(msgspec.Struct):
     prompt_tokens: int = 0
     budget: int = 0
+    tail: int = 0  # tokens that were recalled
 
 
 class Hermes(msgspec.Struct):

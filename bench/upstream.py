@@ -19,7 +19,7 @@ import msgspec
 import uvloop
 
 from bench import words
-from bench.recorder import Recorder
+from bench.recorder import NOTHING, Recorder
 
 WORD = " word"
 MAX_CHUNKS = 100_000
@@ -42,6 +42,7 @@ class Ask(msgspec.Struct):
     stream: bool = False
     stream_options: StreamOptions | None = None
     user: str | None = None
+    tools: msgspec.Raw = NOTHING
 
     @property
     def usage(self) -> bool:
@@ -240,14 +241,17 @@ class Connection(asyncio.Protocol):
             case b"/v1/chat/completions":
                 ask = self.decoder.decode(self.body)
                 self.complete(ask)
+                self.recorder.asked += 1
                 if ask.user:
-                    self.recorder.note(ask.user, ask.messages)
+                    self.recorder.note(ask.user, ask.messages, ask.tools)
             case b"/v1/models":
                 self.transport.write(CARDS)
             case b"/health/ready":
                 self.transport.write(READY)
             case b"/bench/release":
                 self.transport.write(respond({"released": self.idle.release()}))
+            case b"/bench/asked":
+                self.transport.write(respond({"asked": self.recorder.asked}))
             case b"/bench/heard":
                 self.transport.write(respond(self.recorder.hand_over()))
             case _:

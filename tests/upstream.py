@@ -104,6 +104,12 @@ def text_of(message: dict[str, Any]) -> str:
     return content or ""
 
 
+def own_text(message: dict[str, Any]) -> str:
+    """What was said, without what was recalled for it."""
+    text = text_of(message)
+    return text.partition("\n\n")[2] if text.startswith("[memory:") else text
+
+
 def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
     return {
         "id": "chatcmpl-upstream",

@@ -62,7 +62,7 @@ TIDY_AT_ONCE = 10  # threads: a small portion, so that nobody waits
 REPLAYS_KEPT = timedelta(hours=48)
 LEAST_DISK = 100 * 1024 * 1024
 SHORTEST_STRONG_KEY = 24
-FEW = 2  # models at work: with more of them, reading for memory stands back
+FEW = 2  # turns: with more of them, reading for memory stands back
 SLOW_READING = 60.0  # seconds behind
 
 

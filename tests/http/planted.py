@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A hundred things that somebody says in half a year, what to ask for each, and what must then be in the prompt."""
 
 from __future__ import annotations
@@ -118,9 +119,53 @@ SMALL_TALK = (
     "They talk on the radio about a {adjective} {thing} found at the {place}, number {n} this year.",
     "Tell me something about a {adjective} {thing}, anything will do, I have {n} minutes at the {place}.",
 )
-ADJECTIVES = "rusty quiet purple enormous wobbly ancient shiny crooked damp cheerful hollow spotted frozen noisy".split()
-THINGS = "kettle lantern bucket pigeon statue ladder bench curtain suitcase fountain parcel broom clock cloud".split()
-PLACES = "market station corner museum ferry bakery crossing pavilion stairs warehouse square quay garage".split()
+ADJECTIVES = [
+    "rusty",
+    "quiet",
+    "purple",
+    "enormous",
+    "wobbly",
+    "ancient",
+    "shiny",
+    "crooked",
+    "damp",
+    "cheerful",
+    "hollow",
+    "spotted",
+    "frozen",
+    "noisy",
+]
+THINGS = [
+    "kettle",
+    "lantern",
+    "bucket",
+    "pigeon",
+    "statue",
+    "ladder",
+    "bench",
+    "curtain",
+    "suitcase",
+    "fountain",
+    "parcel",
+    "broom",
+    "clock",
+    "cloud",
+]
+PLACES = [
+    "market",
+    "station",
+    "corner",
+    "museum",
+    "ferry",
+    "bakery",
+    "crossing",
+    "pavilion",
+    "stairs",
+    "warehouse",
+    "square",
+    "quay",
+    "garage",
+]
 
 
 def small_talk(number: int) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -23,7 +25,14 @@ KEY = "ada"
 
 def forms(secret: str) -> set[bytes]:
     """As it could stand in a file: in any case, and as JSON with escapes."""
-    written = {secret, secret.lower(), secret.upper(), secret.casefold(), secret.swapcase(), secret.split()[0]}
+    written = {
+        secret,
+        secret.lower(),
+        secret.upper(),
+        secret.casefold(),
+        secret.swapcase(),
+        secret.split(maxsplit=1)[0],
+    }
     written |= {word.lower() for word in secret.split() if len(word) > 3}
     return {form.encode() for form in written} | {json.dumps(form)[1:-1].encode() for form in written}
 
@@ -36,6 +45,17 @@ def files_with(home: Path, secret: str = SECRET) -> list[str]:
         for form in forms(secret)
         if form in file.read_bytes()
     ]
+
+
+def columns_with(home: Path) -> set[str]:
+    """Where in the database it stands."""
+    found = set()
+    with closing(sqlite3.connect(f"file:{home / 'everthread.db'}?mode=ro", uri=True)) as db:
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%STRICT%'"):
+            for _, column, *_ in db.execute(f"PRAGMA table_info({table})").fetchall():
+                if any(has(str(value)) for (value,) in db.execute(f"SELECT {column} FROM {table}")):
+                    found.add(f"{table}.{column}")
+    return found
 
 
 def has(text: str | bytes, secret: str = SECRET) -> bool:
@@ -78,11 +98,11 @@ def shown(client: Client, **scope: str) -> dict[str, bytes]:
             memory("/search", **scope, q="street"),
             memory("/timeline", **scope),
             memory("/export", **scope),
-            memory("/export", **scope, format="markdown"),
             memory("/status", **scope),
             "/api/sessions?include_children=true&limit=200",
         )
     }
+    found["markdown"] = client.get(memory("/export", **scope, format="markdown")).body.partition(b"As of")[2][30:]
     found["search"] = json.dumps({**client.get(memory("/search", **scope, q=SECRET)).json, "query": ""}).encode()
     listed = client.get("/api/sessions?include_children=true&limit=200").json["data"]
     for session in listed:
@@ -157,14 +177,16 @@ def server(start: Start) -> Everthread:
 def spread(client: Client) -> None:
     """A branch, a fork, a session of its own under the same key, a title, a claim by hand."""
     messages = client.get(path("main", "/messages?limit=200")).json["data"]
-    ok(client.say([*[{"role": m["role"], "content": m["content"]} for m in messages[:4]],
-                   {"role": "user", "content": f"Or rather: {SECRET}, second floor."}], session="main", key=KEY))  # fmt: skip
+    begun = [{"role": message["role"], "content": message["content"]} for message in messages[:4]]
+    edited = {"role": "user", "content": f"Or rather: {SECRET}, second floor."}
+    ok(client.say([*begun, edited], session="main", key=KEY))
     forked = client.post(path("main", "/fork"), {"id": "fork", "at": messages[3]["id"], "title": f"At {SECRET}"})
     assert forked.status == 201, forked.body
     ok(client.say(f"In this fork I moved to {SECRET}.", session="fork"))
-    ok(client.say("Where do I live, in which street?", session="other", key=KEY))  # profile and tail have it
     added = client.post(memory(session_key=KEY), {"text": f"The key is under the mat of {SECRET}", "pinned": True})
     assert added.status == 201, added.body
+    read(client, session_key=KEY)
+    ok(client.say("Where do I live, in which street?", session="other", key=KEY))  # profile and tail have it
     read(client, session_key=KEY)
 
 
@@ -174,6 +196,10 @@ def test_words_leave_every_file_every_route_and_every_later_prompt(server: Evert
     spread(client)
     before = shown(client, session_key=KEY)
     assert len(told(before)) > 10
+    assert columns_with(home) >= {
+        "step.input", "step.output", "step.reply", "step.tail", "session.log", "session.profile", "thread.title",
+        "prior.messages", "chunk.text", "claim.quote", "claim.body",
+    }  # fmt: skip
     assert files_with(home)
     would = forget(client, {"text": SECRET.swapcase(), "dry_run": True}, session_key=KEY)
     assert shown(client, session_key=KEY) == before, "a dry run changes nothing"
@@ -199,9 +225,8 @@ def test_words_leave_every_file_every_route_and_every_later_prompt(server: Evert
     assert not has(json.dumps(upstream.requests, ensure_ascii=False))
 
     # the client has it all still, and sends it again
-    count = len(client.get(path("main", "/messages?limit=200")).json["data"])
     ok(client.say([*body, {"role": "user", "content": "still there?"}], session="main", key=KEY))
-    assert len(client.get(path("main", "/messages?limit=200")).json["data"]) == count + 2
+    assert len(client.get(path("main", "/messages?limit=200")).json["data"]) == len(body) + 2
     assert not has(json.dumps(upstream.requests, ensure_ascii=False))
     upstream.answer = lambda _: "Hm."
     for session in ({"session": "again", "key": KEY}, {"session": "unkeyed"}, {}):
@@ -311,8 +336,12 @@ def test_a_whole_scope_goes(server: Everthread, upstream: Upstream) -> None:
 def test_another_key_keeps_its_own_words_and_a_shared_import(server: Everthread, upstream: Upstream) -> None:
     client = server.client
     upstream.answer = lambda _: "I see."
-    history = [{"role": "user", "content": f"I am from {SECRET}."}, {"role": "assistant", "content": "Oh."},
-               {"role": "user", "content": "And I like tea."}, {"role": "assistant", "content": "So do I."}]  # fmt: skip
+    history = [
+        {"role": "user", "content": f"I am from {SECRET}."},
+        {"role": "assistant", "content": "Oh."},
+        {"role": "user", "content": "And I like tea."},
+        {"role": "assistant", "content": "So do I."},
+    ]
     for key in ("ada", "grace"):
         ok(client.say([*history, {"role": "user", "content": f"I am {key}."}], session=key, key=key))
         ok(client.say([*history, {"role": "user", "content": "hello"}], session=f"{key}-2", key=key))

@@ -517,7 +517,7 @@ def other(client: Client, key_of_b: str) -> Client:
 def test_another_tenant_with_the_same_session_id_starts_empty(
     client: Client, other: Client, upstream: Upstream, name: str, stream: bool
 ) -> None:
-    client.say("My name is Alex.", session=name, key="k", stream=stream)
+    client.say("My name is Alex.", session=name, key=name, stream=stream)
     theirs = other.say("Who am I?", session=name, key="another key", stream=stream)
     assert theirs.status == 200, "not even the key is known there"
     assert upstream.prompts[-1] == [{"role": "user", "content": "Who am I?"}]

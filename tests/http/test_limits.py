@@ -16,7 +16,7 @@ import pytest
 from everthread.context.tokens import O200k, weigh
 from everthread.wire import chat
 from front_door import Answer, Client, Everthread
-from upstream import Upstream, calls, says
+from upstream import Upstream, calls, own_text, says
 
 BUDGET = 300
 COUNTER = O200k()
@@ -70,7 +70,7 @@ def test_a_prompt_never_exceeds_its_budget_and_keeps_the_newest(client: Client, 
         prompt = upstream.prompts[-1]
         said.append({"role": "user", "content": text})
         assert weight(prompt) <= BUDGET
-        window = [message for message in prompt if message["role"] != "system"]
+        window = [{**message, "content": own_text(message)} for message in prompt if message["role"] != "system"]
         assert window == said[-len(window) :], "the newest turns, in order, with nothing left out between them"
         assert window[0]["role"] == "user"
         assert answer.hermes["context"]["budget"] == BUDGET

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from front_door import Client
-from upstream import Upstream, sleeps, text_of
+from upstream import Upstream, own_text, sleeps, text_of
 
 RETRIEVAL = """### Task:
 Respond to the user query using the provided context, incorporating inline citations.
@@ -61,7 +61,7 @@ def branches(page: Page) -> int:
 
 
 def texts(messages: list[dict[str, Any]]) -> list[str]:
-    return [text_of(message) for message in messages]
+    return [own_text(message) for message in messages]
 
 
 def test_a_history_that_is_ours_adds_only_what_is_new(page: Page, upstream: Upstream) -> None:

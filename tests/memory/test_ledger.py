@@ -135,6 +135,63 @@ def test_the_later_statement_takes_the_place_of_the_earlier(before: str, after: 
     assert old.closed_at == new.recorded_at
 
 
+def test_make_that_friday_means_what_was_just_said() -> None:
+    talk = Talk("The review is on Thursday.", "Make that Friday.")
+    assert talk.pairs() == {(1, 2)}
+    assert talk.claim(2).subject == "The review"
+    assert Talk("The review is on Thursday.", "Hm.", "Hm.", "Make that Friday.").pairs() == set()
+    assert Talk("The review is on Thursday.", "The budget is $500.", "Make that Friday.").pairs() == {(1, 3)}
+
+
+def near(claims: Sequence[Claim], *similar: float) -> tuple[Near, ...]:
+    return tuple(Near(claim, one) for claim, one in zip(claims, similar, strict=True))
+
+
+def settled(text: str, near: Sequence[Near], seq: int) -> tuple[Claim, ...]:
+    at = BEGIN + DAY * seq
+    done = settle(notice((say("user", text),), at), near, step=StepId(f"s{seq}"), seq=seq, said_at=at, recorded_at=at)
+    return (*done.inserted, *done.changed)
+
+
+def test_similar_words_that_speak_of_a_change_replace_what_no_rule_knows() -> None:
+    (old,) = settled("We heat with a gas boiler.", (), 1)
+    (unlike,) = settled("My aunt crochets hats.", (), 2)
+    claims = settled("We got a heat pump put in instead.", near((old, unlike), 0.6, 0.1), 9)
+    assert [(claim.seq, claim.state) for claim in claims] == [(9, "current"), (1, "reversed")]
+
+
+def test_similar_words_without_a_word_of_change_must_name_something_in_common() -> None:
+    (old,) = settled("We heat with a gas boiler.", (), 1)
+    for text, states in (
+        ("There is a heat pump in the basement.", ["current", "reversed"]),
+        ("We cook on an induction stove.", ["current"]),
+    ):
+        assert [claim.state for claim in settled(text, near((old,), 0.9), 9)] == states
+    assert [claim.state for claim in settled("There is a heat pump in the basement.", near((old,), 0.1), 9)] == [
+        "current"
+    ]
+
+
+def test_what_resembles_something_reversed_concerns_what_took_its_place() -> None:
+    (old,) = settled("Our house is warmed by a gas boiler.", (), 1)
+    new, old = settled("Our house is warmed by a heat pump now.", near((old,), 0.9), 3)
+    last, *changed = settled("Our house is warmed by district heating now.", near((old, new), 0.9, 0.1), 9)
+    assert [(claim.id, claim.superseded_by) for claim in changed] == [(new.id, last.id)]
+
+
+def test_what_befell_us_just_before_a_change_is_its_cause() -> None:
+    (old,) = settled("We're committed to microservices.", (), 1)
+    for text, linked in (("Deploys took two hours.", True), ("We went for a long walk.", False)):
+        (before,) = settled(text, (), 4)
+        new, _ = settled("We merged all services back into a monolith.", near((old, before), 0.5, 0.2), 5)
+        assert (new.cause == before.id) is linked
+
+
+def test_somebody_elses_is_not_mine_however_similar() -> None:
+    (old,) = settled("I heat with a gas boiler.", (), 1)
+    assert len(settled("My sister heats with a pellet stove now.", near((old,), 0.7), 9)) == 1
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from everthread.core.claim import Block, Claim, ClaimId, Kind, Span, State
 from everthread.core.ids import SessionId, StepId
+from everthread.core.memory import Near
 from everthread.core.messages import say
 from everthread.memory.ledger import settle
 from everthread.memory.notice import notice
@@ -137,7 +138,14 @@ def test_from_what_was_said_to_what_is_shown() -> None:
         (812, MARCH, "Deploys took two hours. That's why we merged all services back into a monolith."),
     ):
         drafts = notice((say("user", text),), at)
-        done = settle(drafts, [*claims.values()], step=StepId(f"s{seq}"), seq=seq, said_at=at, recorded_at=at)
+        done = settle(
+            drafts,
+            [Near(claim) for claim in claims.values()],
+            step=StepId(f"s{seq}"),
+            seq=seq,
+            said_at=at,
+            recorded_at=at,
+        )
         claims |= {claim.id: claim for claim in (*done.inserted, *done.changed)}
     found = [claim for claim in claims.values() if claim.value == "microservices"]
     assert tail(found, [*claims.values()], room=500, counter=COUNTER).text == TAIL + (

@@ -159,7 +159,7 @@ def evidence_table(report: evidence.Report, budgets: Sequence[int]) -> str:
         "literal quotes": f"{percent(report.quotes_literal)} of {report.claims:,} claims",
         "model calls": f"{report.model_calls} for all questions",
         "recall": f"{report.recall_ms['p50']} ms (half of them), {report.recall_ms['p95']} ms (95 %);"
-        f" {report.late_vectors} asked again",
+        f" {report.late_vectors} asked again, {report.by_words} in vain",
         "vectors": f"{report.embedder}, {report.embedded:,} texts, {report.embedded_per_second} a second",
         "took": f"{report.seconds:.0f} s",
     }
@@ -192,7 +192,8 @@ def reversals_table(report: reversals.Report) -> str:
         f" {report.misquoted} lines of prompts misquote",
         "model calls": f"{report.model_calls} beside those that answer",
         "largest prompt": f"{report.largest_prompt:,} characters",
-        "vectors": f"{report.embedder}, {report.embedded_per_second} a second; {report.late_vectors} asked again",
+        "vectors": f"{report.embedder}, {report.embedded_per_second} a second;"
+        f" {report.late_vectors} asked again, {report.by_words} in vain",
         "took": f"{report.seconds:.0f} s",
     }
     return f"{columns(rows)}\n\n{listed(facts)}"

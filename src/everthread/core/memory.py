@@ -204,8 +204,8 @@ class Memory(Protocol):
     async def near(
         self, view: View, *, words: Sequence[str], vector: bytes | None, model: str, limit: int
     ) -> tuple[Near, ...]:
-        """Claims that still hold or are contested and may be about the same thing: with words in common, or similar,
-        or recent; the nearest first."""
+        """Claims that may be about the same thing: with words in common, or similar, or recent; the nearest first, and
+        after them what took the place of those that were reversed. None that was retracted."""
         ...
 
     async def remember(

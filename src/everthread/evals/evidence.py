@@ -36,6 +36,7 @@ class Recalled(msgspec.Struct, frozen=True):
     cited: dict[int, int]  # cited turns that the block speaks of, if only in part
     tokens: dict[int, int]
     milliseconds: float  # of the search and of one block, of about the size that prompts have room for
+    by_words: bool = False  # its vector never came in time
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +66,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     largest_tail: dict[str, int]
     recall_ms: dict[str, float | None]
     late_vectors: int  # waited for in vain; those questions were asked again
+    by_words: int  # questions whose vector never came: if there are any, the machine is too busy to measure
     embedder: str
     embedded: int
     embedded_per_second: float
@@ -119,6 +121,7 @@ async def evaluated(
             },
             recall_ms={"p50": percentile(milliseconds, 0.5), "p95": percentile(milliseconds, 0.95)},
             late_vectors=house.embedder.late - late,
+            by_words=sum(result.by_words for result in results),
             embedder=house.embedder.name,
             embedded=house.embedder.texts,
             embedded_per_second=round(house.embedder.per_second, 1),
@@ -169,8 +172,8 @@ class Asking:
             late = self._house.embedder.late
             result = await self._ask(question)
             if self._house.embedder.late == late:
-                break
-        return result
+                return result
+        return msgspec.structs.replace(result, by_words=True)
 
     async def _ask(self, question: Asked) -> Recalled:
         recall, view = self._house.recall, await self._house.view(self._key)

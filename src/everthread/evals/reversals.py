@@ -4,7 +4,6 @@ and the prompt that a model would be given is judged."""
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,15 +14,16 @@ import msgspec
 from everthread.core.ids import SessionId, SessionKey
 from everthread.core.sentences import squeezed
 from everthread.core.turn import Prompt
-from everthread.errors import Malformed
-from everthread.evals import judged
+from everthread.evals import independent, judged, working
 from everthread.evals.conversation import Conversation, Question, Said
 from everthread.evals.house import House, Line, opened
 from everthread.evals.judged import Verdict
 from everthread.evals.paraphrases import PARAPHRASES, Paraphrase
 from everthread.evals.replay import Progress, quotes, replayed, share, silent
+from everthread.evals.working_heldout import HELD_OUT
+from everthread.evals.working_topics import WORKING
 
-FAMILIES = ("independent", "working")
+FAMILIES = ("independent", "working", "held-out")
 MOST_TRIES = 5  # of a question whose vector did not come in time on a busy machine
 BEGAN = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)  # when the paraphrases' first statements are made
 
@@ -55,6 +55,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unread: int  # turns that memory gave up reading
     largest_prompt: int  # characters
     late_vectors: int  # waited for in vain; those questions were asked again
+    by_words: int  # questions whose vector never came: if there are any, the machine is too busy to measure
     embedder: str
     embedded_per_second: float
     seconds: float
@@ -62,11 +63,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 def family(name: str, count: int, seed: int) -> tuple[Conversation, ...]:
     """That many conversations of a family; the same seed gives the same ones."""
-    try:
-        module = importlib.import_module(f"everthread.evals.{name}")
-    except ModuleNotFoundError as error:
-        raise Malformed(f"The {name} family is not part of this installation.") from error
-    return tuple(module.conversations(count, seed))
+    match name:
+        case "working":
+            return tuple(working.conversations(WORKING, count, seed))
+        case "held-out":
+            return tuple(working.conversations(HELD_OUT, count, seed))
+        case _:
+            return tuple(independent.conversations(count, seed))
 
 
 def paraphrased() -> tuple[Conversation, ...]:
@@ -113,9 +116,10 @@ async def evaluated(
         asked = [(one, question) for one in conversations for question in one.questions]
         late = house.embedder.late
         verdicts: list[Verdict] = []
-        largest = misquoted = 0
+        largest = misquoted = by_words = 0
         for number, (one, question) in enumerate(asked, start=1):
-            prompt = await heard(house, one, question, number)
+            prompt, lexical = await heard(house, one, question, number)
+            by_words += lexical
             shown = judged.lines(prompt)
             misquoted += sum(not is_literal(line, one) for line in shown)
             verdicts.append(judged.verdict(question, shown))
@@ -146,6 +150,7 @@ async def evaluated(
             unread=await house.unread(),
             largest_prompt=largest,
             late_vectors=house.embedder.late - late,
+            by_words=by_words,
             embedder=house.embedder.name,
             embedded_per_second=round(house.embedder.per_second, 1),
             seconds=round(perf_counter() - began, 1),
@@ -194,8 +199,8 @@ def named(speaker: str) -> str | None:
     return None if speaker == "user" else speaker
 
 
-async def heard(house: House, conversation: Conversation, question: Question, number: int) -> str:
-    """The prompt's text for a question, asked in a new session."""
+async def heard(house: House, conversation: Conversation, question: Question, number: int) -> tuple[str, bool]:
+    """The prompt's text for a question, asked in a new session; and whether it was made by words alone."""
     line = Line(
         key=key_of(conversation),
         session=SessionId(f"question-{number}"),
@@ -207,8 +212,8 @@ async def heard(house: House, conversation: Conversation, question: Question, nu
         late = house.embedder.late
         prompt = await house.asked(line)
         if house.embedder.late == late:
-            break
-    return text_of(prompt)
+            return text_of(prompt), False
+    return text_of(prompt), True
 
 
 def text_of(prompt: Prompt) -> str:

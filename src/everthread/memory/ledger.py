@@ -16,9 +16,11 @@ from everthread.core.ids import StepId
 from everthread.core.memory import Near
 from everthread.memory import weigh
 from everthread.memory.slots import is_past, relation, same_slot, same_value
+from everthread.memory.statement import LOOSE
 from everthread.memory.wording import likeness, says, stems
 
 ECHO = 0.6  # how much alike what the model says and what a person said are when one repeats the other
+HAS_TO_DO = 0.15  # how similar a cause and its effect are, if they were told one after the other
 LAST = 2  # turns within which a correction follows what it corrects
 FRESH = 3  # turns after which "we reverted it" no longer means the last thing that was said
 
@@ -130,7 +132,9 @@ class Book:
         if draft.turning == "hard" and draft.replaces is not None:
             replaced = alike(replaced)
         if draft.corrects and (last := self._just_said(claim, draft)):
-            return Match(last)
+            own = self._weighed(claim, draft, Match(replaced, conflicting))
+            named = [old for old in own.replaced if stems(old.quote) & stems(claim.quote)]
+            return own if named and last[0] not in own.replaced else Match(last)
         if is_undoing(draft):
             return Match(*self._undone(claim))
         if is_past(claim) or claim.voice == "assistant":
@@ -139,12 +143,11 @@ class Book:
 
     def _weighed(self, claim: Claim, draft: Draft, ruled: Match) -> Match:
         """With what many small signs speak for, where no rule knows better."""
-        found = [one for one in weigh.weighed(claim, draft, self._candidates(claim)) if one.weight >= weigh.RELATED]
+        likely = [one for one in self._candidates(claim) if weigh.is_likely(claim, draft, one)]
+        found = [one for one in weigh.weighed(claim, draft, likely) if one.weight >= weigh.RELATED]
         heads = [one.candidate.head for one in found]
-        if not found or found[0].weight < weigh.DOUBTFUL:
+        if not found or found[0].weight < weigh.CERTAIN:
             return Match(ruled.replaced, ruled.conflicting, heads)
-        if found[0].weight < weigh.CERTAIN:
-            return Match(ruled.replaced, ruled.conflicting or heads[:1], heads)
         certain = [heads[0], *(one.candidate.head for one in found[1:] if one.weight >= weigh.BESIDES)]
         known = {old.id for old in ruled.replaced}
         return Match([*ruled.replaced, *(old for old in certain if old.id not in known)], ruled.conflicting, heads)
@@ -190,7 +193,7 @@ class Book:
         if draft.replaces:
             return [old for old in near if says(old.quote, draft.replaces)][:1]
         kinds = weigh.value_kinds(claim)
-        alike = [old for old in near if kinds & weigh.value_kinds(old)]
+        alike = [old for old in near if (theirs := weigh.value_kinds(old)) & kinds or (theirs and "number" in kinds)]
         return (alike if kinds else near)[:1]
 
     def _open(self) -> list[Claim]:
@@ -214,7 +217,7 @@ class Book:
             self._contest(claim, (held or conflicting)[0])
             return
         if replaced:
-            claim = replace(claim, supersedes=replaced[0].id)
+            claim = replace(claim, supersedes=replaced[0].id, cause=claim.cause or self._why(claim, replaced))
             if claim.subject is None:
                 claim = replace(claim, subject=replaced[0].subject, attribute=replaced[0].attribute)
         self._new[claim.id] = claim
@@ -274,6 +277,15 @@ class Book:
                 self._put(replace(old, cause=cause.id))
                 return
 
+    def _why(self, claim: Claim, replaced: Sequence[Claim]) -> ClaimId | None:
+        """What was told just before a change that names no cause, if it happened and has to do with it."""
+        if claim.because is not None:
+            return None
+        before = [old for old in self._open() if is_fresh(claim, old) and old.seq < claim.seq and old not in replaced]
+        last = [old for old in before if old.seq == max(one.seq for one in before)]
+        told = len(last) == 1 and befell(last[0]) and self._similar.get(last[0].id, 0.0) >= HAS_TO_DO
+        return last[0].id if told else None
+
     def _said_before(self, claim: Claim) -> ClaimId | None:
         """The claim that "that's why" points to: the last thing the same speaker said just before."""
         near = [old for old in self._open() if old.speaker == claim.speaker and 0 <= claim.seq - old.seq <= 1]
@@ -289,6 +301,12 @@ class Book:
 
 def uncontested(claim: Claim) -> Claim:
     return replace(claim, state="current", supersedes=None, superseded_by=None, closed_at=None)
+
+
+def befell(claim: Claim) -> bool:
+    """ "Deploys took two hours", "the gearbox died": no deed of the speaker's, and nothing that holds for good."""
+    passing = claim.kind == "event" or is_past(claim) or claim.confidence <= LOOSE
+    return passing and (claim.subject or claim.quote).casefold().split()[0] not in {"i", "we"}
 
 
 def is_undoing(draft: Draft) -> bool:

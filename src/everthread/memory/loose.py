@@ -22,11 +22,12 @@ THE = re.compile(r"\sthe\s", re.IGNORECASE)
 NAME = re.compile(r"\S\s+(?:[^\W\da-z_][\w&.+-]+)")
 LABEL = re.compile(
     r"(?:(?:about|update on|regarding|re|on|for|concerning|new|note on|news on|news about)\s+)?"
-    r"(?P<subject>[^:=.!?,]{2,50}?)(?:\s+again)?\s*(?::|=)\s+(?P<value>(?!(?:it|i|we|my|our)\b)[^:=!?]{1,60})",
+    r"(?P<subject>[^:=.!?,]{2,50}?)(?:\s+again)?\s*(?::|=)\s+(?P<value>(?!(?:it|i|we|my|our)\b)[^=!?]{1,60})",
     re.IGNORECASE,
 )
 NO_LABEL = re.compile(
-    r"(?:hi|hello|hey|ok|okay|ps|p\.s\.|edit|typo|correction|reason|the reason|question|quick|summary|small change|change of plan|update|there is)\b",
+    r"(?:hi|hello|hey|ok|okay|ps|p\.s\.|edit|typo|correction|reason|the reason|question|quick|summary|"
+    r"small change|change of plan|update|there is)\b",
     re.IGNORECASE,
 )
 GREETING = re.compile(

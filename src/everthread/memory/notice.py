@@ -18,7 +18,7 @@ import msgspec
 from everthread.core.claim import Draft, Span, Voice
 from everthread.core.messages import Message
 from everthread.core.sentences import Sentence, own_span, sentences
-from everthread.memory import cues, loose, refuse, turnings, wishes
+from everthread.memory import cues, loose, moods, refuse, turnings, wishes
 from everthread.memory.clause import parse
 from everthread.memory.parts import BECAUSE, Part, parts, trimmed
 from everthread.memory.statement import LIKELY, LOOSE, Passage, classified, drafted
@@ -95,15 +95,23 @@ def stated(passage: Passage, sentence: Sentence, before: Sentence | None) -> Ite
     if passage.voice == "user" and not drafts:
         if told:
             yield drafted(passage, "fact", *trimmed(passage.text, start, sentence.end), confidence=LIKELY)
-        elif draft := loose.whole(passage, sentence, before, start):
+        elif (draft := loose.whole(passage, sentence, before, start)) and not is_passing(passage, sentence, draft):
             yield draft
         return
-    drafts = [draft for draft in drafts if draft.confidence > LOOSE or not is_why(draft, drafts)]
+    drafts = [
+        draft
+        for draft in drafts
+        if draft.confidence > LOOSE or not (is_why(draft, drafts) or is_passing(passage, sentence, draft))
+    ]
     made = [number for number, draft in enumerate(drafts) if draft.kind != "cause"]
     if made and passage.voice == "user":
         drafts[made[0]] = led(passage, drafts[made[0]], start)
         drafts[made[-1]] = followed(passage, drafts[made[-1]], sentence.end)
     yield from drafts
+
+
+def is_passing(passage: Passage, sentence: Sentence, draft: Draft) -> bool:
+    return moods.in_passing(draft, passage.text[sentence.end - 1 : sentence.end])
 
 
 def is_why(draft: Draft, others: Sequence[Draft]) -> bool:

@@ -14,7 +14,8 @@ HARD = (
     r"abandoned|stopped|quit|left|chose|picked|are now|is now|am now|now use|now)\b"
 )
 SPLIT = re.compile(
-    rf";\s+|\s+[-–—]{{1,2}}\s+|:\s+(?=(?:i|we|my|our|he|she|they|it)\b['’\s]|the\s+(?:[\w-]+\s+){{1,4}}(?:is|are|was|were|has|will)\b)|(?:,\s*|\s+)(?:but|although|though|whereas|yet|however|"
+    rf";\s+|\s+[-–—]{{1,2}}\s+|:\s+(?=(?:i|we|my|our|he|she|they|it)\b['’\s]|the\s+(?:[\w-]+\s+){{1,4}}(?:is|"
+    rf"are|was|were|has|will)\b)|(?:,\s*|\s+)(?:but|although|though|whereas|yet|however|"
     rf"while)\s+(?=(?:{SUBJECT}|now|"
     rf"then|that|this|there|recently|last|since|in|after|actually)\b)|"
     rf"(?:,\s*|\s+)(?:and|so|then|and then|and now)\s+(?={SUBJECT}['’\s])|,\s+(?=(?:i|we|my|our|he|she|they|"
@@ -26,7 +27,8 @@ SPLIT = re.compile(
 BECAUSE = re.compile(
     r"[,;]?\s+(?:[-–—]\s*)?(?:(?:mainly|mostly|partly|only|simply|just|all)\s+)?"
     r"(?:because(?:\s+of)?|due to|owing to|thanks to|as a result of|on account of|for the sake of)\s+(?P<cause>\S.*)|"
-    r",\s*(?:since|as|given that)\s+(?P<since>(?:i|we|it|they|he|she|the|our|my|that|this|there|nobody|everyone)\b.*)|"
+    r",\s*(?:since|as|given that)\s+(?P<since>(?:i|we|it|they|he|she|the|our|my|that|this|there|nobody|"
+    r"everyone)\b.*)|"
     r"[,;]?\s+(?P<purpose>(?:so that|in order to)\s+\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -41,7 +43,8 @@ TIMED = re.compile(
     re.IGNORECASE,
 )
 CONSEQUENCE = re.compile(
-    r"(?P<cause>.{5,300}?)(?:,\s*so(?!\s+(?:that|far|much|many|good|long|what|to|no)\b)|[,;]?\s+(?:[-–—]\s*)?(?:and\s+)?(?:which|that|this)(?:['’]s| is| was) why|"
+    r"(?P<cause>.{5,300}?)(?:,\s*so(?!\s+(?:that|far|much|many|good|long|what|to|no)\b)|"
+    r"[,;]?\s+(?:[-–—]\s*)?(?:and\s+)?(?:which|that|this)(?:['’]s| is| was) why|"
     r"[,;]\s*(?:therefore|hence|consequently)|"
     r"[,;]\s*(?:for that reason|as a result)),?\s+(?P<main>\S.*)",
     re.IGNORECASE | re.DOTALL,
@@ -53,7 +56,8 @@ THEREFORE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 REASON = re.compile(
-    r"\s*(?:(?:the\s+|my\s+|our\s+|main\s+)*reasons?:\s+|(?:the|our|my)\s+(?:(?:main|real|only|biggest|key)\s+)?reason\s+(?:(?:for|behind|why|we|"
+    r"\s*(?:(?:the\s+|my\s+|our\s+|main\s+)*reasons?:\s+|(?:the|our|my)\s+(?:(?:main|real|only|biggest|"
+    r"key)\s+)?reason\s+(?:(?:for|behind|why|we|"
     r"i)\b[^,.;]{0,80}?\s+)?(?:is|was|being)[:,]?\s+(?:that\s+)?|"
     r"(?:(?:it|this|that)(?:['’]s| is| was| happened)\s+(?:(?:mainly|mostly|all|just|partly|only)\s+)?)?(?:because|"
     r"due to)(?:\s+of)?\s+)(?P<cause>\S.*)",

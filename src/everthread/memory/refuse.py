@@ -15,17 +15,22 @@ ASKING = re.compile(
     r"(?:i|we|you|he|she|they|it|the|my|our|your|this|that|there|anyone|anybody)\b|(?:what|why|how|who|whose|which|"
     r"where|when)\s+"
     r"(?:do|does|did|is|are|was|were|can|could|should|would|will|have|has|about|if|much|many|long|often|come)\b|"
-    r"what\b|why\b|how\b|who\b|which\b)",
+    r"what\b(?! (?:i|we|you|changed|matters|counts)\b[^?]*(?::|,| is | was ))|why\b|how\b|who\b|which\b)",
     re.IGNORECASE,
 )
 SUPPOSING = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|assuming|imagine|pretend|hypothetically|what if|let['’]s say|say we|"
     r"^in case|^whenever|wish|as if|"
-    r"for example|e\.g\.|for instance|once upon|should we|would be|would have|could have|might have|otherwise)\b",
+    r"picture (?:this|yourself|it)|in theory|theoretically|in another life|if only|had (?:i|we|they|he|"
+    r"she)\b(?= \w+)(?=[^.]*,)|"
+    r"were (?:i|we|they) to|for the sake of argument|just an idea|thinking out loud|one day|some ?day|"
+    r"daydream\w*|fantas\w+|"
+    r"for example|e\.g\.|for instance|once upon|should we|would|could|might|otherwise)\b",
     re.IGNORECASE,
 )
 REPORTED = re.compile(
-    r"\b(?:said|says|told|tells|thinks|claims|claimed|believes|suggested|suggests|insists|insisted|argued|argues|"
+    r"\b(?:said|says|saying|told|tells|thinks|claims|claimed|claiming|believes|swears?|reckons|recommends|"
+    r"recommended|advised us|suggested|suggests|insists|insisted|argued|argues|"
     r"mentioned|wrote that|writes that|heard|read that|according to|apparently|allegedly|supposedly|rumou?r|"
     r"the (?:docs|article|paper|report|book) says?)\b",
     re.IGNORECASE,
@@ -33,7 +38,8 @@ REPORTED = re.compile(
 DOUBTED = re.compile(
     r"\b(?:maybe|perhaps|probably|possibly|might|i think|i guess|i believe|i suppose|i assume|i bet|not sure|unsure|"
     r"no idea|i hope|hopefully|"
-    r"seems?|sounds like|looks like|wonder(?:ing)?|consider(?:ing|ed)?|thinking (?:about|of)|thought about|debating|"
+    r"seems?|sounds like|looks like|wonder(?:ing)?|consider(?:ing|ed)?|thinking (?:about|of)|thought about|"
+    r"debating|toying with|on the fence|undecided|not decided|nothing decided|"
     r"tempted|leaning|"
     r"i['’]d (?:love|like)|would (?:love|like)|dream(?:t|ed)?)\b",
     re.IGNORECASE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -87,11 +87,13 @@ def tail(
     here: SessionId | None = None,
     wishes: Sequence[Claim] = (),
     withdrawn: Sequence[Claim] = (),
+    overtaken: Container[ClaimId] = (),
 ) -> Block:
     """The best of what was recalled, best first in `items`, within `room` tokens; "" if nothing fits.
 
     `claims` has what the items' links lead to. A claim whose successor is not there is not shown. What was said in
     another session than `here` says so. Wishes that the profile does not have yet, and those it still has, come first.
+    What may be `overtaken` is not called current.
     """
     known = {claim.id: claim for claim in (*claims, *(item for item in items if isinstance(item, Claim)))}
     earlier = predecessors(known.values())
@@ -106,7 +108,7 @@ def tail(
             candidates.append([recalled(item, places)])
         elif (head := head_of(item, known)) is not None and head.id not in heads:
             heads.add(head.id)
-            candidates.append(forms(head, earlier, known, places))
+            candidates.append(forms(head, earlier, known, places, sure=head.id not in overtaken))
     return fitted(TAIL, candidates, room=room, counter=counter, places=places)
 
 
@@ -185,7 +187,9 @@ def head_of(claim: Claim, known: dict[ClaimId, Claim]) -> Claim | None:
     return claim if claim.state in {"current", "unresolved"} else None
 
 
-def forms(head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId, Claim], places: Places) -> list[Entry]:
+def forms(
+    head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId, Claim], places: Places, *, sure: bool
+) -> list[Entry]:
     """A claim with what it replaced, the newest first: as much of it as is shown at most, then the least."""
     before: list[Claim] = []
     waiting = list(earlier.get(head.id, ()))
@@ -198,11 +202,12 @@ def forms(head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId,
             before.append(claim)
             waiting += earlier.get(claim.id, ())
     lengths = (len(before), 1) if len(before) > 1 else (len(before),)
-    return [form(head, before[:length], known, places) for length in lengths]
+    return [form(head, before[:length], known, places, sure=sure) for length in lengths]
 
 
-def form(head: Claim, before: Sequence[Claim], known: dict[ClaimId, Claim], places: Places) -> Entry:
-    lines = [f"{label(head)} ({places.of(head)}){by(head.speaker)}: {quoted(head.quote)}{why(head, known, places)}\n"]
+def form(head: Claim, before: Sequence[Claim], known: dict[ClaimId, Claim], places: Places, *, sure: bool) -> Entry:
+    what = label(head, changed=bool(before), sure=sure)
+    lines = [f"{what} ({places.of(head)}){by(head.speaker)}: {quoted(head.quote)}{why(head, known, places)}\n"]
     for claim in before:
         where, because = places.of(claim), why(claim, known, places)
         if claim.state == "unresolved":
@@ -227,12 +232,13 @@ def said(claim: Claim, places: Places) -> str:
     return f"{day(claim.said_at)} ({places.of(claim)}){by(claim.speaker)}: {quoted(claim.quote)}"
 
 
-def label(claim: Claim) -> str:
+def label(claim: Claim, *, changed: bool, sure: bool) -> str:
+    """What a claim is today: an event only happened, unless it changed something."""
     if claim.state == "unresolved":
         return f"UNRESOLVED {day(claim.said_at)}"
     if claim.valid_to is not None:
         return f"PAST until {day(claim.valid_to)}"
-    if claim.kind == "event":
+    if not sure or (claim.kind == "event" and not changed):
         return f"{day(claim.valid_from or claim.said_at)}"
     return f"CURRENT since {day(claim.valid_from or claim.said_at)}"
 

@@ -104,7 +104,10 @@ def key(claim: Claim) -> str | None:
 
 def same_slot(new: Claim, old: Claim) -> bool:
     """Do both say the same kind of thing about the same subject?"""
-    return key(new) is not None and key(new) == key(old) and family(new.attribute) == family(old.attribute) != ""
+    subject, said = key(new), family(new.attribute)
+    if subject is None or subject != key(old) or said != family(old.attribute) or not said:
+        return False
+    return said != "is" or subject not in {"we", new.speaker.casefold()}  # "I'm ..." may go on in many ways
 
 
 def is_repeat(new: Claim, old: Claim) -> bool:

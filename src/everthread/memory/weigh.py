@@ -18,8 +18,8 @@ from everthread.core.claim import Claim, Draft
 from everthread.memory import cues
 from everthread.memory.wording import SORT_OF, WORD, kinds, says, stems, subject_key
 
-# From which weight on a claim may be about the same thing, is in question, is replaced, and is not the only one.
-RELATED, DOUBTFUL, CERTAIN, BESIDES = -2.5, -1.0, 0.5, 2.5
+# From which weight on a claim may be about the same thing, is replaced, and is not the only one.
+RELATED, CERTAIN, BESIDES = -2.5, 0.7, 3.0
 
 START = -7.2
 SIMILAR = 5.0  # times the cosine
@@ -27,7 +27,7 @@ NEAREST, NEAR = 2.5, 0.25  # no other candidate is as similar, and it is similar
 TODAY, CHANGE = 2.0, 3.5  # it speaks of how things are now; of a change
 TURNING_SIMILAR = 3.0  # either, times the cosine
 SUBJECT, OTHER_SUBJECT = 2.0, -2.0  # the same thing is the subject; or another
-OTHER_PERSON = -4.5  # "my sister's ..."
+OTHER_PERSON = -9.0  # "my sister's ..."
 OTHER_SELF = -1.5  # one speaks of "me", the other does not
 OTHER_SPEAKER = -4.5  # twice that if either speaks of himself
 KIND_MISSING, OTHER_KIND = -2.0, -2.0  # of a value: a day, a time, an amount
@@ -82,6 +82,17 @@ def weighed(new: Claim, draft: Draft, candidates: Sequence[Candidate]) -> list[W
         weight += NEAREST * (one.similar >= max(nearest, NEAR)) + RAREST * (common >= rarest > 0)
         found.append(Weighed(one, weight))
     return sorted(found, key=lambda one: -one.weight)
+
+
+def is_likely(new: Claim, draft: Draft, one: Candidate) -> bool:
+    """Can it be about the same thing at all? What only happened, or was liked, is changed by nothing but words of a
+    change; of two statements without such words, both must name something in common."""
+    if draft.turning == "hard" or (draft.turning != "none" and cues.says_change(new.quote)):
+        return True
+    if {"event", "preference"} & {new.kind, one.head.kind}:
+        return False
+    own, kinds_of_thing = stems(new.quote), sorts(new.quote)
+    return any(own & stems(claim.quote) or kinds_of_thing & sorts(claim.quote) for claim in one.claims)
 
 
 def compared(new: Claim, draft: Draft, one: Candidate) -> float:
@@ -142,6 +153,15 @@ def apart(new: Claim, old: Claim) -> bool:
         beside, besides = stems(one) - head(one), stems(other) - head(other)
         return bool(beside) and bool(besides) and not beside & besides
     return not (head(one) & stems(old.quote)) and not (head(other) & stems(new.quote))
+
+
+def alike(new: Claim, old: Claim) -> bool:
+    """Do they name something in common, or values of one kind?"""
+    return bool(
+        stems(new.quote) & stems(old.quote)
+        or sorts(new.quote) & sorts(old.quote)
+        or value_kinds(new) & value_kinds(old)
+    )
 
 
 def head(noun: str) -> frozenset[str]:

@@ -15,7 +15,8 @@ IDLE = vocabulary(
     "longer",
     "now still just all any some so very really currently also only more most new old current main primary same own",
     "it's",
-    "we're i'm don't any more anymore back instead than then there here up out about over again one use using used before after",
+    "we're i'm don't any more anymore back instead than then there here up out about over again one use using used",
+    "before after",
 )
 # Words that name a choice among others of their sort. Two of one sort can stand for each other; nothing else follows.
 SORTS = {
@@ -69,6 +70,9 @@ KINDS = {
     "number": r"(?<![\w.,])\d[\d.,]*(?![\w.,]*\d)",
 }
 KIND = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in KINDS.items()), re.IGNORECASE)
+MEASURED = re.compile(
+    r"\d|day|week|noon|midnight|(?i:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty)\b"
+)
 PASSING = re.compile(
     r"\b(?:as of|since|starting|last|next|this|effective) (?:the )?\Z|^\W*(?:from|on|by|until) (?:the )?\Z",
     re.IGNORECASE,
@@ -141,6 +145,8 @@ def shape(value: str) -> tuple[str, str]:
 @lru_cache(maxsize=8192)
 def kinds(text: str) -> frozenset[str]:
     """The kinds of measurable things a text names: days, dates, times of day, money, amounts by their unit, numbers."""
+    if MEASURED.search(text) is None:
+        return frozenset()
     found = set()
     for match in KIND.finditer(text[:500]):
         kind = match.lastgroup or ""
@@ -152,6 +158,7 @@ def kinds(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=8192)
 def subject_key(subject: str | None, speaker: str) -> str | None:
     """Whom or what a subject is, whoever says it: "I" is the speaker, "my dog" theirs, "our" and "the" are shared."""
     if not subject:

@@ -439,12 +439,14 @@ def amend(
             raise SessionMoved
 
 
-def sweep(db: sqlite3.Connection) -> bool:
+def sweep(db: sqlite3.Connection, *, anew: bool = False) -> bool:
     """Takes what was deleted out of the file itself; tells whether all of it could be. On a connection of its own,
     outside of any transaction.
 
     A deleted row's bytes are overwritten at once (secure_delete), but the words of the lexical index stay in its older
-    segments until these are merged, and all of it in the write-ahead log until that is taken over."""
+    segments until these are merged, and all of it in the write-ahead log until that is taken over. A row that was once
+    moved to another page may have left a copy in the unused part of the old one, which nothing overwrites: only a file
+    that is written `anew` has none. That takes as long as the file is large, and writers wait for it."""
     for index in ("chunk_fts", "claim_fts"):
         pages = -MERGED_AT_ONCE  # negative: begin to merge everything into one
         while True:
@@ -454,5 +456,7 @@ def sweep(db: sqlite3.Connection) -> bool:
                 break
             pages = MERGED_AT_ONCE
             time.sleep(PAUSE)
+    if anew:
+        db.execute("VACUUM")
     busy: int = db.execute("PRAGMA wal_checkpoint (TRUNCATE)").fetchone()[0]
     return not busy

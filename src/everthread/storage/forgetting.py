@@ -19,15 +19,18 @@ from everthread.core.ids import ScopeId, SessionId, SessionKey, StepId, Tenant, 
 from everthread.core.memory import Forget, Forgotten, Place
 from everthread.errors import SessionMoved
 from everthread.storage import claims as claim_rows
-from everthread.storage import imports, scrub, tombstones
+from everthread.storage import imports, ledger, scrub, tombstones
 from everthread.storage.mask import Words
 from everthread.storage.rows import stamp
-from everthread.storage.scrub import STEP, Change, Scrub
+from everthread.storage.scrub import STEP, Change, Recalled, Scrub
 from everthread.storage.sqlite import SqliteStore
 from everthread.wire.chat import stored_messages
 
 READ_AT_ONCE = 200  # rows looked through before others get their turn
-WRITTEN_AT_ONCE = 10  # rows changed in one transaction: a short while for those who wait
+STEPS_AT_ONCE = 4  # changed in one transaction, with their passages: a short while for those who wait
+LOGS_AT_ONCE = 8
+ROWS_AT_ONCE = 40  # that are smaller
+LOOKS = 3
 MOST_PLACES = 100
 AROUND = 40  # characters shown on both sides of a place
 EVER = 1 << 62
@@ -131,7 +134,14 @@ class Forgetting:
     async def _read(
         self, look: Callable[Concatenate[sqlite3.Connection, P], T], *given: P.args, **named: P.kwargs
     ) -> T:
-        return await self._store.searching(lambda db: look(db, *given, **named))
+        def at_once(db: sqlite3.Connection) -> T:
+            db.execute("BEGIN")  # one view of the file, whatever others erase meanwhile
+            try:
+                return look(db, *given, **named)
+            finally:
+                db.execute("ROLLBACK")
+
+        return await self._store.searching(at_once)
 
     async def _write(
         self, change: Callable[Concatenate[sqlite3.Connection, P], T], *given: P.args, **named: P.kwargs
@@ -150,14 +160,18 @@ class Forgetting:
             scrubbing = Scrub(words)
             self._store.scrubs.add(ground.tenant, ground.scope, ground.key, scrubbing)
             await self._store.writing(lambda _: None)  # what was handed in before is on disk now, and is seen
+            await self._finish_deletions(ground, now)
             found = await self._look(ground, words, claim)
-            lineages = await self._read(lineages_of, ground)
-            scrubbing.cited.update(await self._read(cited, self._store, ground, lineages, found.spots))
-            await self._erase_derived(ground, scrubbing, lineages, list(found.claims.values()))
+            await self._erase_derived(ground, scrubbing, found)
             await self._erase_words(ground, words, found, now=stamp(now))
             self._store.let_go()
         await self._store.swept()
         return found.told()
+
+    async def _finish_deletions(self, ground: Ground, now: datetime) -> None:
+        """Threads that were deleted and whose rows are still there, since the server was stopped in the middle."""
+        for thread in await self._read(condemned, ground):
+            await self._store.erase(ground.tenant, thread, now=now)
 
     async def _look(self, ground: Ground, words: Words, claim: Claim | None) -> Found:
         """Looks through all that was said in the scope, and all that was drawn from it."""
@@ -175,14 +189,20 @@ class Forgetting:
             found.claims.setdefault(one.id, one)
         return found
 
-    async def _erase_derived(
-        self, ground: Ground, scrubbing: Scrub, lineages: Sequence[str], claims: Sequence[Claim]
-    ) -> None:
-        sessions = await self._read(scrub.sessions, ground.tenant, lineages, scrubbing)
-        await self._in_portions(sessions, lambda db, some: scrub.rewrite_sessions(db, ground.tenant, some, scrubbing))
-        await self._write(scrub.rewrite_others, ground.no, ground.tenant, scrubbing.words)
-        self._erased |= {(ground.tenant, claim.id) for claim in claims}
-        await self._in_portions(claims, lambda db, some: claim_rows.drop(db, ground.tenant, some))
+    async def _erase_derived(self, ground: Ground, scrubbing: Scrub, found: Found) -> None:
+        tenant, claims = ground.tenant, list(found.claims.values())
+        for _ in range(LOOKS):  # a fork that begins in this very moment takes a log along
+            lineages = await self._read(lineages_of, ground)
+            scrubbing.cited.update(await self._read(cited, self._store, ground, lineages, found.spots))
+            sessions = await self._read(scrub.sessions, tenant, lineages, scrubbing)
+            if not sessions:
+                break
+            await self._in_portions(
+                sessions, lambda db, some: scrub.rewrite_sessions(db, tenant, some, scrubbing), LOGS_AT_ONCE
+            )
+        await self._write(scrub.rewrite_others, ground.no, tenant, scrubbing.words)
+        self._erased |= {(tenant, claim.id) for claim in claims}
+        await self._in_portions(claims, lambda db, some: claim_rows.drop(db, tenant, some))
 
     async def _erase_words(self, ground: Ground, words: Words, found: Found, *, now: int) -> None:
         tenant = ground.tenant
@@ -197,12 +217,16 @@ class Forgetting:
                 self._erased |= {(tenant, claim.id) for claim in doomed}
                 claim_rows.drop(db, tenant, doomed)
 
-        await self._in_portions(found.steps, job)
+        await self._in_portions(found.steps, job, STEPS_AT_ONCE)
 
-    async def _in_portions(self, all_of: Sequence[T], job: Callable[[sqlite3.Connection, Sequence[T]], None]) -> None:
-        for start in range(0, len(all_of), WRITTEN_AT_ONCE):
-            some = all_of[start : start + WRITTEN_AT_ONCE]
-            await self._write(job, some)
+    async def _in_portions(
+        self,
+        all_of: Sequence[T],
+        job: Callable[[sqlite3.Connection, Sequence[T]], None],
+        portion: int = ROWS_AT_ONCE,
+    ) -> None:
+        for start in range(0, len(all_of), portion):
+            await self._write(job, all_of[start : start + portion])
 
     # --- whole threads ------------------------------------------------------------------------------------------
 
@@ -221,22 +245,25 @@ class Forgetting:
         told = msgspec.structs.replace(found.told(), sessions=len(threads))
         if dry_run:
             return told
+        recalled = Recalled(found.gone, found.claims, [thread.root for thread in threads])
         self._erased |= {(tenant, claim) for claim in found.claims}
-        for thread in threads:
+        self._store.scrubs.add(tenant, ground.scope, ground.key, recalled)
+        await self._store.writing(lambda _: None)  # what was handed in before is on disk now, and is seen
+        await self._finish_deletions(ground, now)
+        if everything:
+            await self._in_portions(list(found.claims.values()), lambda db, some: claim_rows.drop(db, tenant, some))
+        else:
+            await self._forget_elsewhere(ground, recalled)
+        for thread in threads:  # last: while it is there, it can be forgotten again
             await self._write(bury, tenant, thread, stamp(now))
             await self._store.erase(tenant, thread.thread, now=now)
         if everything:
-            await self._in_portions(list(found.claims.values()), lambda db, some: claim_rows.drop(db, tenant, some))
             await self._write(forget_scope, ground)
-        else:
-            await self._forget_elsewhere(
-                ground, scrub.Recalled(found.gone, found.claims, [one.root for one in threads])
-            )
         self._store.let_go()
         await self._store.swept()
         return told
 
-    async def _forget_elsewhere(self, ground: Ground, recalled: scrub.Recalled) -> None:
+    async def _forget_elsewhere(self, ground: Ground, recalled: Recalled) -> None:
         """What other conversations of the scope were told from memory of these."""
         for lineage in await self._read(lineages_of, ground):
             told = await self._read(recalled.steps_of, ground.tenant, lineage)
@@ -259,6 +286,14 @@ def threads_of(db: sqlite3.Connection, ground: Ground) -> list[Thread]:
         (ground.tenant, ground.no),
     )
     return [Thread(*row) for row in rows]
+
+
+def condemned(db: sqlite3.Connection, ground: Ground) -> list[ThreadId]:
+    rows = db.execute(
+        "SELECT thread FROM thread WHERE tenant = ? AND scope = ? AND deleted_at IS NOT NULL",
+        (ground.tenant, ground.no),
+    )
+    return [ThreadId(row[0]) for row in rows]
 
 
 def lineages_of(db: sqlite3.Connection, ground: Ground) -> list[str]:
@@ -305,7 +340,7 @@ def look_at_steps(
 
 
 def look_at_import(db: sqlite3.Connection, ground: Ground, thread: Thread, words: Words, found: Found) -> None:
-    for touched in imports.touched(db, ground.tenant, thread.prior, words):
+    for touched in imports.touched(db, ground.tenant, imports.end_of(db, ground.tenant, thread.thread), words):
         lineage, seq = imports.whereabouts(db, ground.tenant, thread.thread, touched.place)
         if lineage is not None:
             found.spots.setdefault(lineage, set()).add(seq)
@@ -350,10 +385,8 @@ def look_at_thread(db: sqlite3.Connection, tenant: Tenant, thread: Thread, kept:
             claim = msgspec.structs.replace(claim_rows.claim_of(body), session=thread.root)
             found.claims[claim.id] = claim
     if thread.prior is not None:
-        (said,) = db.execute(
-            "SELECT said FROM prior WHERE tenant = ? AND address = ?", (tenant, thread.prior)
-        ).fetchone()
-        found.messages += said
+        row = db.execute("SELECT said FROM prior WHERE tenant = ? AND address = ?", (tenant, thread.prior)).fetchone()
+        found.messages += row[0] if row else 0
 
 
 ROOTED = """
@@ -424,11 +457,6 @@ def bury(db: sqlite3.Connection, tenant: Tenant, thread: Thread, now: int) -> No
 
 
 def forget_scope(db: sqlite3.Connection, ground: Ground) -> None:
-    """What is left of a scope without its threads: what people added by hand meanwhile; and itself, without a key."""
-    claim_rows.drop_of_scope(db, ground.no)
-    db.execute("DELETE FROM outbox WHERE scope = ?", (ground.no,))
-    db.execute(
-        "DELETE FROM scope WHERE no = ? AND session_key IS NULL AND NOT EXISTS"
-        " (SELECT 1 FROM thread WHERE thread.tenant = scope.tenant AND thread.scope = scope.no)",
-        (ground.no,),
-    )
+    """What is left of a scope without its threads: what people added by hand; and itself, if it has no key."""
+    db.execute("DELETE FROM claim WHERE scope = ? AND step IS NULL", (ground.no,))
+    ledger.drop_unused(db, ground.no)

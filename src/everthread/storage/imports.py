@@ -54,6 +54,12 @@ def touch(exchange: Import, words: Words) -> Touched | None:
     return Touched(exchange.address, exchange.place, changed, shown, f"[{','.join(made)}]", originals)
 
 
+def end_of(db: sqlite3.Connection, tenant: Tenant, thread: str) -> bytes | None:
+    """The newest exchange that a thread was imported with."""
+    row = db.execute("SELECT prior FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
+    return row[0] if row else None
+
+
 def whereabouts(db: sqlite3.Connection, tenant: Tenant, thread: str, place: int) -> tuple[str | None, int]:
     """The lineage where a thread's paths begin, and the number of an exchange there."""
     row = db.execute(
@@ -67,8 +73,7 @@ def whereabouts(db: sqlite3.Connection, tenant: Tenant, thread: str, place: int)
 
 def recast(db: sqlite3.Connection, tenant: Tenant, thread: str, words: Words, now: int) -> None:
     """A thread stands on its history without the words."""
-    row = db.execute("SELECT prior FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
-    old_end = row[0] if row else None
+    old_end = end_of(db, tenant, thread)
     chain = list(paths.imported(db, tenant, old_end))
     changes = {exchange.address: one for exchange in chain if (one := touch(exchange, words)) is not None}
     if old_end is None or not changes:

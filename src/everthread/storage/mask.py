@@ -7,8 +7,11 @@ are compared in a folded form that knows where each of its characters came from.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain, count
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -41,6 +44,7 @@ class Words:
 
     def __init__(self, text: str, *, whole: bool = True) -> None:
         self._sought = squeezed(folded(text))
+        self._pattern = re.compile(r"\s+".join(map(re.escape, self._sought.split())))
         self._filler = next(one for one in chain(FILLERS, map(chr, count(0x2580))) if folded(one) not in self._sought)
         found = [one.text for one in sentences(text) if len(one.text) >= SHORTEST_PART] if whole else []
         self._parts = [Words(part, whole=False) for part in found] if len(found) > 1 else []
@@ -49,22 +53,23 @@ class Words:
         """Whether it is worth while to read this JSON: what is written in it without escapes can be seen at once."""
         if not self._sought:
             return False
-        return "\\" in raw or self._sought in squeezed(folded(raw)) or SEVERAL.search(raw) is not None
+        return "\\" in raw or self._pattern.search(folded(raw)) is not None or SEVERAL.search(raw) is not None
 
     def spans(self, text: str) -> list[Span]:
         """Where they stand; where that overlaps, as one."""
-        if not self._sought or self._sought not in squeezed(folded(text)):
+        letters = folded(text)
+        match = self._pattern.search(letters) if self._sought else None
+        if match is None:
             return []
-        letters, origin = unfolded(text)
+        origin = Origin(text) if len(letters) != len(text) else None
         found: list[Span] = []
-        at = letters.find(self._sought)
-        while at >= 0:
-            start, end = origin[at], origin[at + len(self._sought) - 1] + 1
+        while match is not None:
+            start, end = origin.span(*match.span()) if origin else match.span()
             if found and start < found[-1][1]:
                 found[-1] = (found[-1][0], max(end, found[-1][1]))
             else:
                 found.append((start, end))
-            at = letters.find(self._sought, at + 1)
+            match = self._pattern.search(letters, match.start() + 1)
         return found
 
     def masked(self, text: str, *, plain: bool = False) -> str:
@@ -118,20 +123,33 @@ class Words:
         return msgspec.json.encode(blocks).decode() if changed else stored
 
 
-def unfolded(text: str) -> tuple[str, list[int]]:
-    """The folded text with single spaces, and which character each of its characters came from."""
-    letters: list[str] = []
-    origin: list[int] = []
-    for number, character in enumerate(text):
-        if character.isspace():
-            if not letters or letters[-1] != " ":
-                letters.append(" ")
-                origin.append(number)
-            continue
-        for letter in folded(character):
-            letters.append(letter)
-            origin.append(number)
-    return "".join(letters), origin
+@cache
+def growing() -> re.Pattern[str]:
+    """The characters that are longer when folded; none is beyond the first plane."""
+    return re.compile(f"[{''.join(one for one in map(chr, range(0xD800)) if len(folded(one)) > 1)}\ufb00-\ufb17]")
+
+
+class Origin:
+    """Where in a text each character of its folded form comes from."""
+
+    def __init__(self, text: str) -> None:
+        self._grown: list[tuple[int, int, int]] = []  # folded characters: from, up to, and which one they were
+        longer = 0
+        for match in growing().finditer(text):
+            start = match.start() + longer
+            size = len(folded(match[0]))
+            self._grown.append((start, start + size, match.start()))
+            longer += size - 1
+
+    def span(self, start: int, end: int) -> Span:
+        return self._of(start), self._of(end - 1) + 1
+
+    def _of(self, at: int) -> int:
+        number = bisect_right(self._grown, at, key=itemgetter(0))
+        if number == 0:
+            return at
+        _, end, character = self._grown[number - 1]
+        return character if at < end else character + 1 + at - end
 
 
 def replaced(text: str, spans: Sequence[Span], mask: Any) -> str:

@@ -39,17 +39,60 @@ class Scrub(msgspec.Struct, frozen=True):
     def log(self, stored: str, lineage: str) -> str:
         return self.words.log(stored, self.cited.get(lineage, frozenset()))
 
+    def block(self, block: Block) -> Block | None:
+        return self.words.block(block)
+
+
+class Recalled:
+    """Conversations that are gone, and what others were given from memory out of them."""
+
+    def __init__(self, steps: Collection[str], claims: Collection[ClaimId], roots: Sequence[SessionId]) -> None:
+        self._steps = steps
+        self._claims = claims
+        self._names = [f'session "{root}"' for root in roots]
+
+    def log(self, stored: str, lineage: str) -> str:
+        return stored  # a log tells of its own conversation only
+
+    def block(self, block: Block) -> Block | None:
+        """A block that tells of them goes as a whole."""
+        tells = (
+            any(step in self._steps for step in block.steps)
+            or any(claim in self._claims for claim in block.claims)
+            or any(name in block.text for name in self._names)
+        )
+        return None if tells else block
+
+    def steps_of(self, db: sqlite3.Connection, tenant: Tenant, lineage: str) -> list[int]:
+        rows = db.execute(
+            "SELECT no, tail FROM step WHERE tenant = ? AND lineage = ? AND tail IS NOT NULL", (tenant, lineage)
+        )
+        return [no for no, tail in rows if self.block(block_of(tail) or Block()) is None]
+
+    def drop_tails(self, db: sqlite3.Connection, steps: Sequence[int]) -> None:
+        db.executemany("UPDATE step SET tail = NULL WHERE no = ?", [(no,) for no in steps])
+
+    def drop_profiles(self, db: sqlite3.Connection, tenant: Tenant, lineage: str) -> None:
+        """The next epoch begins with one that is made anew; until then wishes are told with each message."""
+        rows = db.execute(
+            "SELECT session, profile FROM session WHERE tenant = ? AND lineage = ? AND profile IS NOT NULL",
+            (tenant, lineage),
+        ).fetchall()
+        for session, profile in rows:
+            if self.block(block_of(profile) or Block()) is None:
+                db.execute("UPDATE session SET profile = NULL WHERE tenant = ? AND session = ?", (tenant, session))
+
 
 class Scrubs:
     """What was forgotten lately. A turn or a rotation that began before may still have it, and is about to write."""
 
     def __init__(self) -> None:
-        self._lately: list[tuple[float, Tenant, ScopeId, SessionKey | None, Scrub]] = []
+        self._lately: list[tuple[float, Tenant, ScopeId, SessionKey | None, Scrub | Recalled]] = []
 
-    def add(self, tenant: Tenant, scope: ScopeId, key: SessionKey | None, scrub: Scrub) -> None:
+    def add(self, tenant: Tenant, scope: ScopeId, key: SessionKey | None, scrub: Scrub | Recalled) -> None:
         self._lately.append((time.monotonic() + KEPT_AT_HAND, tenant, scope, key, scrub))
 
-    def of(self, tenant: Tenant, session: Session, bind: SessionKey | None = None) -> list[Scrub]:
+    def of(self, tenant: Tenant, session: Session, bind: SessionKey | None = None) -> list[Scrub | Recalled]:
         if not self._lately:
             return []
         now = time.monotonic()
@@ -66,15 +109,15 @@ class Scrubs:
         for scrub in self.of(tenant, commit.session, commit.bind):
             step = commit.step
             if step.tail is not None:
-                step = msgspec.structs.replace(step, tail=scrub.words.block(step.tail))
-            profile = scrub.words.block(commit.profile) if commit.profile is not None else None
+                step = msgspec.structs.replace(step, tail=scrub.block(step.tail))
+            profile = scrub.block(commit.profile) if commit.profile is not None else None
             commit = msgspec.structs.replace(commit, step=step, profile=profile)
         return commit
 
     def rotation(self, tenant: Tenant, session: Session, log: str, profile: Block | None) -> tuple[str, Block | None]:
         for scrub in self.of(tenant, session):
             log = scrub.log(log, session.lineage)
-            profile = scrub.words.block(profile) if profile is not None else None
+            profile = scrub.block(profile) if profile is not None else None
         return log, profile
 
 
@@ -290,38 +333,3 @@ def rewrite_others(db: sqlite3.Connection, scope: int, tenant: Tenant, words: Wo
     ).fetchall():
         if (made := words.masked(failure)) != failure:
             db.execute("UPDATE outbox SET failure = ? WHERE no = ?", (made, no))
-
-
-class Recalled:
-    """What was given from memory out of conversations that are gone."""
-
-    def __init__(self, steps: Collection[str], claims: Collection[ClaimId], roots: Sequence[SessionId]) -> None:
-        self._steps = steps
-        self._claims = claims
-        self._names = [f'session "{root}"' for root in roots]
-
-    def tells(self, block: Block) -> bool:
-        return (
-            any(step in self._steps for step in block.steps)
-            or any(claim in self._claims for claim in block.claims)
-            or any(name in block.text for name in self._names)
-        )
-
-    def steps_of(self, db: sqlite3.Connection, tenant: Tenant, lineage: str) -> list[int]:
-        rows = db.execute(
-            "SELECT no, tail FROM step WHERE tenant = ? AND lineage = ? AND tail IS NOT NULL", (tenant, lineage)
-        )
-        return [no for no, tail in rows if self.tells(block_of(tail) or Block())]
-
-    def drop_tails(self, db: sqlite3.Connection, steps: Sequence[int]) -> None:
-        db.executemany("UPDATE step SET tail = NULL WHERE no = ?", [(no,) for no in steps])
-
-    def drop_profiles(self, db: sqlite3.Connection, tenant: Tenant, lineage: str) -> None:
-        """The next epoch begins with one that is made anew; until then wishes are told with each message."""
-        rows = db.execute(
-            "SELECT session, profile FROM session WHERE tenant = ? AND lineage = ? AND profile IS NOT NULL",
-            (tenant, lineage),
-        ).fetchall()
-        for session, profile in rows:
-            if self.tells(block_of(profile) or Block()):
-                db.execute("UPDATE session SET profile = NULL WHERE tenant = ? AND session = ?", (tenant, session))

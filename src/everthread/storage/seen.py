@@ -24,7 +24,6 @@ MOST_STANDING = 100  # of each kind
 MOST_COMPARED = 5_000  # the newest claims whose vectors are compared
 RECENT = 20
 HOPS = 20  # of a chain of claims, each replaced by the next
-OPEN = ("current", "unresolved")
 
 CLAIM = "claim.no, claim.body, step.lineage, step.seq, thread.root"
 WITH_STEP = """
@@ -183,7 +182,8 @@ class Witness:
     def near(
         self, similarities: Similarities, *, words: Sequence[str], vector: bytes | None, model: str, limit: int
     ) -> tuple[Near, ...]:
-        """Open claims with words in common, similar or recent; the nearest first."""
+        """Claims with words in common, similar or recent, the nearest first; what was reversed comes with the claims
+        that took its place."""
         lexical = dict(terms.best(self._db, "claim_fts", self._scope, words, 4 * limit))
         cosines = self._similar(similarities, vector, model) if vector is not None and any(vector) else {}
         similar = sorted(cosines, key=cosines.__getitem__, reverse=True)[: 2 * limit]
@@ -192,8 +192,21 @@ class Witness:
         query = f"SELECT {CLAIM} FROM claim {WITH_STEP} WHERE claim.no IN ({{}})"  # noqa: S608
         rows = {row[0]: row for row in in_portions(self._db, query, chosen)}
         order = sorted(chosen, key=lambda no: (-cosines.get(no, 0.0), -lexical.get(no, 0.0)))
-        held = ((no, claim) for no in order for claim in self.claims([rows[no]]) if claim.state in OPEN)
-        return tuple(Near(claim, cosines.get(no, 0.0)) for no, claim in islice(held, limit))
+        told = ((no, claim) for no in order for claim in self.claims([rows[no]]) if claim.state != "retracted")
+        found = {claim.id: Near(claim, cosines.get(no, 0.0)) for no, claim in islice(told, limit)}
+        for one in tuple(found.values()):
+            for claim, no in self._after(one.claim):
+                found.setdefault(claim.id, Near(claim, cosines.get(no, 0.0)))
+        return tuple(found.values())
+
+    def _after(self, claim: Claim) -> Iterator[tuple[Claim, int]]:
+        """The claims that took its place, one after the other."""
+        for _ in range(HOPS):
+            row = self._row(claim.superseded_by) if claim.superseded_by and claim.state == "reversed" else None
+            if row is None:
+                return
+            claim = self._as_seen(row)
+            yield claim, row[0]
 
     def _similar(self, similarities: Similarities, vector: bytes, model: str) -> dict[int, float]:
         rows = self._db.execute(

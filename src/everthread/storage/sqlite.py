@@ -576,13 +576,14 @@ class SqliteStore:
     async def swept(self) -> None:
         """What was erased is in no file any more; StoreUnavailable while that cannot be said."""
         for _ in range(SWEEPS):
-            if await self._swept():
+            if await self._swept(anew=True):
                 return
+        self._unswept = True  # the next tidying tries again
         raise StoreUnavailable("What was forgotten is erased, but still stands in the file; forget it once more.")
 
-    async def _swept(self) -> bool:
+    async def _swept(self, *, anew: bool = False) -> bool:
         async with self._sweeping:
-            return await asyncio.to_thread(self._sweep)
+            return await asyncio.to_thread(self._sweep, anew=anew)
 
     def _forget(self, scopes: Iterable[int]) -> None:
         """Lets go of what is at hand: sessions that are gone, forks that took over their steps, vectors of scopes."""
@@ -591,11 +592,11 @@ class SqliteStore:
         self.paths.clear()
         self.vectors.changed(scopes)
 
-    def _sweep(self) -> bool:
+    def _sweep(self, *, anew: bool) -> bool:
         try:
             with closing(self._connect()) as db:
                 db.execute("PRAGMA busy_timeout = 30000")
-                return archive.sweep(db)
+                return archive.sweep(db, anew=anew)
         except sqlite3.Error:  # what was deleted is deleted; its words leave the file with the next sweep
             log.warning("the words of a deleted session could not be swept from the file yet", exc_info=True)
             return False

@@ -16,6 +16,7 @@ from everthread.storage.mask import SIGN, STRUCTURE, canonical, squeezed, string
 from everthread.wire.chat import stored_messages
 
 Kind = Literal["session", "message"]
+ASKED_AT_ONCE = 500
 NOBODY = ""  # the salt belongs to the file, not to a tenant
 
 
@@ -48,48 +49,21 @@ def said(message: Message) -> set[str]:
     return {squeezed(message.text), squeezed(bare(message))} - {""}
 
 
-class Known:
-    """A tenant's tombstones, asked."""
-
-    def __init__(self, db: sqlite3.Connection, tenant: str) -> None:
-        self._db = db
-        self._tenant = tenant
-        self._key = salt(db) or b""
-
-    def has(self, kind: Kind, text: str) -> bool:
-        found = self._db.execute(
-            "SELECT 1 FROM tombstone WHERE tenant = ? AND kind = ? AND digest = ?",
-            (self._tenant, kind, digest(self._key, text)),
-        ).fetchone()
-        return found is not None
-
-    def without(self, message: Message) -> Message:
-        """A message without what was forgotten of it: its words as a whole, its other texts one by one."""
-        words = any(self.has("message", text) for text in said(message))
-        body = msgspec.json.decode(message.raw)
-        gone = {text for text in strings(body) if self.has("message", canonical(text))}
-        if not words and not gone:
-            return message
-        clean = {
-            key: blanked(value) if key in {"content", "refusal"} and words else self._clean(key, value, gone)
-            for key, value in body.items()
-            if not (key == "name" and value in gone)
-        }
-        (made,) = stored_messages(b"[%b]" % msgspec.json.encode(clean))
-        return made
-
-    def _clean(self, key: str, value: Any, gone: set[str]) -> Any:
-        if isinstance(value, str) and key not in STRUCTURE and value in gone:
-            return {"arguments": "{}", "name": "forgotten"}.get(key, SIGN)
-        if isinstance(value, dict):
-            return {name: self._clean(name, one, gone) for name, one in value.items()}
-        if isinstance(value, list):
-            return [self._clean(key, one, gone) for one in value]
-        return value
-
-
-def blanked(content: Any) -> Any:
-    return SIGN if content else content
+def known(db: sqlite3.Connection, tenant: str, kind: Kind, texts: Iterable[str]) -> set[str]:
+    """Those of the texts that were forgotten."""
+    key = salt(db) or b""
+    digests = {digest(key, text): text for text in texts}
+    names = list(digests)
+    found: set[str] = set()
+    for start in range(0, len(names), ASKED_AT_ONCE):
+        some = names[start : start + ASKED_AT_ONCE]
+        rows = db.execute(
+            "SELECT digest FROM tombstone WHERE tenant = ? AND kind = ?"  # noqa: S608
+            f" AND digest IN ({', '.join('?' * len(some))})",
+            (tenant, kind, *some),
+        )
+        found.update(digests[row[0]] for row in rows)
+    return found
 
 
 def importable(db: sqlite3.Connection, tenant: str, session: str, history: Sequence[Message]) -> tuple[Message, ...]:
@@ -98,7 +72,41 @@ def importable(db: sqlite3.Connection, tenant: str, session: str, history: Seque
     history = tuple(history)
     if db.execute("SELECT 1 FROM tombstone WHERE tenant = ? LIMIT 1", (tenant,)).fetchone() is None:
         return history
-    known = Known(db, tenant)
-    if known.has("session", session):
+    if known(db, tenant, "session", [session]):
         return ()
-    return tuple(known.without(message) for message in history)
+    others = [tuple(strings(msgspec.json.decode(message.raw))) for message in history]
+    asked = {text for message in history for text in said(message)}
+    asked |= {canonical(text) for texts in others for text in texts}
+    gone = known(db, tenant, "message", asked)
+    if not gone:
+        return history
+    return tuple(without(message, texts, gone) for message, texts in zip(history, others, strict=True))
+
+
+def without(message: Message, others: Sequence[str], gone: set[str]) -> Message:
+    """A message without what was forgotten of it: its words as a whole, its other texts one by one."""
+    words = bool(said(message) & gone)
+    lost = {text for text in others if canonical(text) in gone}
+    if not words and not lost:
+        return message
+    clean = {
+        key: blanked(value) if key in {"content", "refusal"} and words else cleaned(key, value, lost)
+        for key, value in msgspec.json.decode(message.raw).items()
+        if not (key == "name" and value in lost)
+    }
+    (made,) = stored_messages(b"[%b]" % msgspec.json.encode(clean))
+    return made
+
+
+def cleaned(key: str, value: Any, lost: set[str]) -> Any:
+    if isinstance(value, str) and key not in STRUCTURE and value in lost:
+        return {"arguments": "{}", "name": "forgotten"}.get(key, SIGN)
+    if isinstance(value, dict):
+        return {name: cleaned(name, one, lost) for name, one in value.items()}
+    if isinstance(value, list):
+        return [cleaned(key, one, lost) for one in value]
+    return value
+
+
+def blanked(content: Any) -> Any:
+    return SIGN if content else content

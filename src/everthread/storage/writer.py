@@ -24,7 +24,7 @@ MOST_PER_COMMIT = 64
 MOST_PARAMETERS = 30_000  # of one statement; SQLite's own limit is a little higher
 MOST_WAITING = 4096
 BUSY_AGAIN = 0.005  # seconds until another try, while another process writes
-LONGEST_BUSY = 5.0  # seconds
+LONGEST_BUSY = 60.0  # seconds: another process writes, or the file is being swept
 
 
 class Later:

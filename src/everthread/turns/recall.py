@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from everthread.core.claim import Block, Claim, ClaimId
+from everthread.core.claim import Block, Claim
 from everthread.core.embedding import Embedder
-from everthread.core.ids import ScopeId, SessionId, SessionKey, StepId, Tenant
-from everthread.core.memory import Memory, Passage, Told, View
+from everthread.core.ids import ScopeId, SessionId, SessionKey, Tenant
+from everthread.core.memory import Memory, Told, View
 from everthread.core.ports import TokenCounter
 from everthread.errors import Unavailable
-from everthread.memory import rank, render
+from everthread.memory import rank, render, telling
 from everthread.memory.rank import Question, Ranked
-from everthread.memory.render import Recalled
 
 SEARCHED = 300  # passages by their words, and as many by their meaning
 CONSIDERED = 80  # of the best, whose claims are looked at
 LONGEST_QUESTION = 2000  # characters of a message by which memory is searched
 LEAST_ROOM = 60  # tokens: less is not worth a block
 SLOWEST_VECTOR = 0.5  # seconds; without it, words alone must do
-ALL_BUT = 0.8  # of a passage: a claim's quote that covers so much of it says it all
 
 
 class Recall:
@@ -90,14 +88,16 @@ class Recall:
         """What was found, as a block of quotes: of each reversal both sides."""
         steps = tuple(dict.fromkeys(one.passage.step for one in ranked[:CONSIDERED] if one.passage.step is not None))
         claims = await self._memory.about(view, steps) if steps else ()
+        told = telling.told(ranked, claims)
         return render.tail(
-            items(ranked, claims),
+            told.items,
             claims,
             room=room,
             counter=self._counter,
             here=view.session.root if view.session else SessionId(""),
             wishes=wishes,
             withdrawn=withdrawn,
+            overtaken=told.overtaken,
         )
 
     async def _changed(self, view: View, profile: Block, room: int) -> tuple[list[Claim], list[Claim]]:
@@ -127,50 +127,3 @@ class Recall:
 def in_window(claim: Claim, view: View) -> bool:
     """Whether the prompt shows it anyway, in the turn where it was said."""
     return view.session is not None and claim.session == view.session.root and claim.seq >= view.session.from_seq
-
-
-def items(ranked: Sequence[Ranked], claims: Sequence[Claim]) -> list[Claim | Recalled]:
-    """The passages and, before each, those of its claims that changed or whose cause was said elsewhere."""
-    drawn: dict[StepId, list[Claim]] = {}
-    for claim in claims:
-        if claim.step is not None:
-            drawn.setdefault(claim.step, []).append(claim)
-    by_id = {claim.id: claim for claim in claims}
-    found: list[Claim | Recalled] = []
-    for one in ranked:
-        passage = one.passage
-        inside = [claim for claim in drawn.get(passage.step, ()) if stands_in(claim, passage)] if passage.step else []
-        telling = [claim for claim in inside if is_linked(claim)]
-        found += telling
-        if not any(len(claim.quote) >= ALL_BUT * len(passage.text.strip()) for claim in telling):
-            found.append(recalled(passage, inside, by_id))
-    return found
-
-
-def recalled(passage: Passage, inside: Sequence[Claim], claims: dict[ClaimId, Claim]) -> Recalled:
-    later = [
-        claims[claim.superseded_by].seq
-        for claim in inside
-        if claim.state == "reversed" and claim.superseded_by in claims
-    ]
-    return Recalled(
-        passage.seq,
-        passage.said_at,
-        passage.text,
-        passage.speaker,
-        step=passage.step,
-        session=passage.session,
-        reversed_by=max(later) if later else None,
-    )
-
-
-def stands_in(claim: Claim, passage: Passage) -> bool:
-    span = claim.span
-    end = passage.start + len(passage.text)
-    return span.message == passage.message and passage.start <= span.start < end
-
-
-def is_linked(claim: Claim) -> bool:
-    """It changed something, was changed, is contested, or has its cause elsewhere."""
-    linked = claim.supersedes is not None or claim.superseded_by is not None or claim.cause is not None
-    return linked and claim.state != "retracted" and claim.kind != "cause"

@@ -17,7 +17,7 @@ import msgspec
 from everthread.core.claim import Draft
 from everthread.core.embedding import Embedder
 from everthread.core.ids import ScopeId, StepId, Tenant
-from everthread.core.memory import Lag, Memory, Near, Told, View, Work
+from everthread.core.memory import Lag, Memory, Told, View, Work
 from everthread.core.ports import Clock, Model, TokenCounter
 from everthread.core.turn import Folding, Prompt
 from everthread.errors import Failure, StoreUnavailable, Unavailable
@@ -171,39 +171,34 @@ class Remembering:
         await self._settle(view, told, drafts)
 
     async def _settle(self, view: View, told: Told, drafts: tuple[Draft, ...], *, by_model: bool = False) -> None:
-        if not drafts:
-            return
-        vectors = await self._embedder.embed([draft.quote for draft in drafts]) if self._embedder.dimensions else []
-        near: dict[str, Near] = {}
-        for number, draft in enumerate(drafts):
-            found = await self._memory.near(
+        """One statement after the other: the next may be about the one before."""
+        quotes = [draft.quote for draft in drafts]
+        vectors = await self._embedder.embed(quotes) if self._embedder.dimensions else [b""] * len(drafts)
+        for draft, vector in zip(drafts, vectors, strict=True):
+            near = await self._memory.near(
                 view,
                 words=rank.words(draft.quote),
-                vector=vectors[number] if vectors else None,
+                vector=vector or None,
                 model=self._embedder.name,
                 limit=NEAREST,
             )
-            for one in found:
-                known = near.get(one.claim.id)
-                if known is None or known.similar < one.similar:
-                    near[one.claim.id] = one
-        settled = ledger.settle(
-            drafts,
-            sorted(near.values(), key=lambda one: -one.similar),
-            step=told.step,
-            seq=told.seq,
-            said_at=told.said_at,
-            recorded_at=self._clock.now(),
-        )
-        by_quote = dict(zip((draft.quote for draft in drafts), vectors, strict=True)) if vectors else {}
-        inserted = tuple(replace(claim, author="model") if by_model else claim for claim in settled.inserted)
-        await self._memory.remember(
-            view.tenant,
-            view.scope,
-            (*inserted, *settled.changed),
-            vectors=[by_quote.get(claim.quote, b"") for claim in inserted] if vectors else (),
-            model=self._embedder.name,
-        )
+            settled = ledger.settle(
+                (draft,),
+                near,
+                step=told.step,
+                seq=told.seq,
+                said_at=told.said_at,
+                recorded_at=self._clock.now(),
+            )
+            inserted = tuple(replace(claim, author="model") if by_model else claim for claim in settled.inserted)
+            if inserted or settled.changed:
+                await self._memory.remember(
+                    view.tenant,
+                    view.scope,
+                    (*inserted, *settled.changed),
+                    vectors=[vector for _ in inserted] if vector else (),
+                    model=self._embedder.name,
+                )
 
     async def _asked(self, work: Work) -> None:
         """What a model finds in the turns that left the window; only what it can quote is believed."""

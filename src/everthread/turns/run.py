@@ -114,7 +114,7 @@ class Turns:
         )
         self._commands = Commands(store=store, archive=archive, rotations=self.rotations, clock=clock, ids=ids)
         self._takes_commands = commands
-        self.answering = 0  # turns whose model is at work now
+        self.answering = 0  # turns that somebody waits for now
 
     def run(self, turn: Turn) -> Events:
         """The turn's events: `Started` first, `Finished` last, and by then it is on disk."""
@@ -164,6 +164,7 @@ class Turns:
         name = StepId(self._ids.new())
         session_id = envelope.session_id or self._fresh_id()
         begun = False
+        self.answering += 1
         try:
             arrived = await self._tips(turn, session_id) if may_be_sent_twice(turn) else {}
             async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
@@ -183,12 +184,10 @@ class Turns:
                 claim.listen(interruption.want)
                 asking.toolbox = self._toolbox(asking)
                 events = loop.run(self._model, asking.prompt(), asking.folding, interruption, asking.toolbox)
-                self.answering += 1
                 try:
                     async for some in events:
                         yield some
                 finally:
-                    self.answering -= 1
                     await events.aclose()
                 step = self._step(asking)
                 session = await self._commit(asking, step)
@@ -203,6 +202,8 @@ class Turns:
                 self._remembering.nudge()
             self._make_room_later(asking, session, step)
             yield [asking.finished(session, step)]
+        finally:
+            self.answering -= 1
 
     async def _traceless(self, turn: Turn, *, degraded: bool = False) -> Events:
         """An answer that leaves nothing behind: for a UI's own requests, or when there is no store to keep it."""

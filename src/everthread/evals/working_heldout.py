@@ -1,8 +1,9 @@
 """The held-out half of the working family: other topics, other phrases. Rules are not written by it."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
-from evals.working import Family, Phrases, topic
+from everthread.evals.working import Family, Phrases, topic
 
 PHRASES = Phrases(
     firsts=(

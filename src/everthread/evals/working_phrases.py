@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evals.working import Phrases
+from everthread.evals.working import Phrases
 
 PHRASES = Phrases(
     firsts=(

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Literal
 
-from evals.conversation import Conversation, Question, Role, Said
+from everthread.evals.conversation import Conversation, Question, Role, Said
 
 Sort = Literal["time", "thing", "person", "place", "amount"]
 Voice = Literal["plain", "terse", "chatty", "formal"]
@@ -139,21 +139,17 @@ class Maker:
 
     def caused(self, text: str, cause: str) -> tuple[str, bool]:
         bare = text.rstrip(".!")
+        going_on = bare if bare.startswith("I ") else bare[0].lower() + bare[1:]
+        upper = cause[0].upper() + cause[1:]
         match self.chance.randrange(5):
             case 0:
                 return f"{bare} because {cause}.", False
             case 1:
-                return (
-                    f"{cause[0].upper()}{cause[1:]}, so {bare[0].lower() if bare[:2] != 'I ' else 'I'}{bare[1:]}.",
-                    False,
-                )
+                return f"{upper}, so {going_on}.", False
             case 2:
                 return f"{bare}. The reason: {cause}.", False
             case 3:
-                return (
-                    f"{cause[0].upper()}{cause[1:]}. That's why {bare[0].lower() if bare[:2] != 'I ' else 'I'}{bare[1:]}.",
-                    False,
-                )
+                return f"{upper}. That's why {going_on}.", False
             case _:
                 return text, True
 

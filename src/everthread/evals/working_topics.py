@@ -1,9 +1,10 @@
 """What the working family talks about."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
-from evals.working import Family, topic
-from evals.working_phrases import PHRASES
+from everthread.evals.working import Family, topic
+from everthread.evals.working_phrases import PHRASES
 
 TOPICS = (
     # software

@@ -1,1 +1,0 @@
-"""Test conversations with exact answers, by which a long-term memory is judged."""

@@ -1,0 +1,145 @@
+"""What is shown of what was found: turns as they were said, and the claims in them that tell what holds today."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from everthread.core.claim import Claim, ClaimId
+from everthread.core.ids import StepId
+from everthread.core.memory import Passage
+from everthread.core.sentences import squeezed
+from everthread.memory import weigh
+from everthread.memory.rank import Ranked
+from everthread.memory.render import Recalled
+
+TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
+COVERS, REPEATS = 0.8, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
+STATES = frozenset({"fact", "decision", "preference", "instruction"})  # what is so until it is changed
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What is to be shown, the best first, and which of its claims may have been overtaken by a newer one."""
+
+    items: tuple[Claim | Recalled, ...] = ()
+    overtaken: frozenset[ClaimId] = frozenset()
+
+
+def told(ranked: Sequence[Ranked], claims: Sequence[Claim]) -> Told:
+    """The passages. Those to the point are led by their claims that changed something, were changed, or have their
+    cause elsewhere; and the newest claim among them, which holds for all we know, by the word that it is current."""
+    if not ranked:
+        return Told()
+    drawn = Drawn(claims)
+    least = TO_THE_POINT * ranked[0].score
+    apt = [one.passage for one in ranked if one.score >= least]
+    holding = [claim for passage in apt for claim in drawn.inside(passage) if holds(claim)]
+    latest = max(holding, key=said_last, default=None)
+    found: list[Claim | Recalled] = []
+    shown: set[str] = set()
+    for one in ranked:
+        passage = one.passage
+        inside = drawn.inside(passage)
+        telling = [claim for claim in inside if is_linked(claim) or claim is latest] if one.score >= least else []
+        found += telling
+        shown |= {drawn.words[claim.id] for claim in inside if claim.voice == "user"}
+        text = squeezed(passage.text).casefold()
+        if passage.role == "assistant" and repeats(text, shown):
+            continue
+        if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
+            found.append(recalled(passage, drawn.reversed_in(passage, text)))
+    heads = {head for claim in found if isinstance(claim, Claim) and (head := drawn.head(claim))}
+    return Told(tuple(found), overtaken({*holding, *heads}, latest))
+
+
+def overtaken(claims: Collection[Claim], latest: Claim | None) -> frozenset[ClaimId]:
+    """The claims that the newest one may have taken the place of without saying so: both answer the same question, have
+    something in common, and nothing tells their subjects apart."""
+    if latest is None:
+        return frozenset()
+    return frozenset(
+        old.id
+        for old in claims
+        if old.speaker == latest.speaker
+        and said_last(old) < said_last(latest)
+        and weigh.alike(latest, old)
+        and not weigh.apart(latest, old)
+        and not weigh.other_person(latest, old)
+    )
+
+
+class Drawn:
+    """Claims, by the steps that they were drawn from."""
+
+    def __init__(self, claims: Sequence[Claim]) -> None:
+        self._by_id: Mapping[ClaimId, Claim] = {claim.id: claim for claim in claims}
+        self._by_step: dict[StepId, list[Claim]] = {}
+        for claim in claims:
+            if claim.step is not None:
+                self._by_step.setdefault(claim.step, []).append(claim)
+        self.words = {claim.id: squeezed(claim.quote).casefold() for claim in claims}
+        self._over = [claim for claim in claims if claim.state == "reversed" and claim.superseded_by in self._by_id]
+
+    def head(self, claim: Claim) -> Claim | None:
+        """The claim that took its place in the end."""
+        for _ in range(len(self._by_id)):
+            if claim.superseded_by is None or claim.state not in {"reversed", "unresolved"}:
+                return claim
+            following = self._by_id.get(claim.superseded_by)
+            if following is None:
+                return None
+            claim = following
+        return None
+
+    def inside(self, passage: Passage) -> list[Claim]:
+        if passage.step is None:
+            return []
+        return [claim for claim in self._by_step.get(passage.step, ()) if stands_in(claim, passage)]
+
+    def reversed_in(self, passage: Passage, text: str) -> int | None:
+        """The turn that says otherwise about something in the passage, also about what it only repeats."""
+        later = [
+            self._by_id[claim.superseded_by].seq
+            for claim in self._over
+            if claim.superseded_by is not None
+            and ((claim.step == passage.step and stands_in(claim, passage)) or self.words[claim.id] in text)
+        ]
+        return max(later, default=None)
+
+
+def recalled(passage: Passage, reversed_by: int | None) -> Recalled:
+    return Recalled(
+        passage.seq,
+        passage.said_at,
+        passage.text,
+        passage.speaker,
+        step=passage.step,
+        session=passage.session,
+        reversed_by=reversed_by,
+    )
+
+
+def repeats(text: str, shown: Collection[str]) -> bool:
+    """Does an answer do little but repeat what a person said and is shown anyway?"""
+    return any(len(words) >= REPEATS * len(text) and words in text for words in shown)
+
+
+def stands_in(claim: Claim, passage: Passage) -> bool:
+    span = claim.span
+    end = passage.start + len(passage.text)
+    return span.message == passage.message and passage.start <= span.start < end
+
+
+def is_linked(claim: Claim) -> bool:
+    """It changed something, was changed, is contested, or has its cause elsewhere."""
+    linked = claim.supersedes is not None or claim.superseded_by is not None or claim.cause is not None
+    return linked and claim.state != "retracted" and claim.kind != "cause"
+
+
+def holds(claim: Claim) -> bool:
+    return claim.state == "current" and claim.kind in STATES and claim.voice == "user" and claim.valid_to is None
+
+
+def said_last(claim: Claim) -> tuple[object, ...]:
+    return (claim.said_at, claim.seq, claim.span.message, claim.span.start)
