@@ -20,8 +20,11 @@ class Aside:
         self._connect = connect
         self._thread: ThreadPoolExecutor | None = None
         self._db: sqlite3.Connection | None = None
+        self._closing = False
 
     async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        if self._closing:  # a new thread would use the connection that is about to go
+            raise StoreUnavailable("The store is closed.")
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "everthread-recall")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, job)
@@ -37,9 +40,11 @@ class Aside:
 
     async def close(self) -> None:
         """Waits for the read at hand."""
+        self._closing = True
         thread, self._thread = self._thread, None
         if thread is not None:
             await asyncio.to_thread(thread.shutdown)
         if self._db is not None:
             self._db.close()
             self._db = None
+        self._closing = False

@@ -72,6 +72,7 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._busy_since: float | None = None
+        self._stopping = False
         self._commits: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._commit, name="everthread-commit", daemon=True)
         self._thread.start()
@@ -85,6 +86,8 @@ class Writer:
         return await self._queue(job, sees_all=sees_all)
 
     async def _queue(self, job: Callable[[sqlite3.Connection, Later], T], *, sees_all: bool) -> T:
+        if self._stopping:
+            raise StoreUnavailable("The store is closed.")
         if len(self._waiting) >= MOST_WAITING:
             raise StoreUnavailable("Too many writes are waiting.")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -95,7 +98,8 @@ class Writer:
         return await future  # a caller that leaves does not take the write back
 
     async def stop(self) -> None:
-        """Returns when every job that was handed in is done."""
+        """Returns when every job that was handed in is done; no more are taken."""
+        self._stopping = True
         await self._idle.wait()
         self._commits.put(None)
         self._thread.join()
