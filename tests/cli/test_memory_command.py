@@ -19,6 +19,8 @@ from everthread.cli.main import main
 from everthread.cli.memory import EXAMPLES
 from front_door import KEY, Client, Everthread
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 ALEX = ("--session-key", "alex")
 

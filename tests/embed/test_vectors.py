@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from everthread.core.embedding import Shelf
 from everthread.embed import vectors
 
 FLOATS = st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8)
@@ -44,3 +45,36 @@ def test_a_vector_of_another_space_is_similar_to_nothing() -> None:
     assert vectors.similarities(query, [one([1.0, 2.0, 3.0]), query, b""]) == [0.0, pytest.approx(1.0), 0.0]
     assert vectors.similarities(b"", [query, b""]) == [0.0, 0.0]
     assert vectors.similarities(query, []) == []
+
+
+def test_vectors_on_a_shelf_are_compared_as_any_others_also_those_added_later() -> None:
+    chance = np.random.default_rng(1)
+    packed = [vectors.packed(row) for row in chance.normal(size=(300, 24)).astype(np.float32)]
+    shelf = Shelf(len(packed[0]), packed[:100])
+    for vector in packed[100:]:
+        shelf.append(vector)
+        if len(shelf) % 50 == 0:
+            assert vectors.similarities(packed[7], shelf) == vectors.similarities(packed[7], packed[: len(shelf)])
+    shelf.drop(290)
+    assert list(shelf) == packed[290:]
+    assert vectors.similarities(packed[299], shelf)[-1] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_shelf_for_another_space_is_similar_to_nothing() -> None:
+    shelf = Shelf(len(one([1.0, 2.0])), [one([1.0, 2.0])])
+    assert vectors.similarities(one([1.0, 2.0, 3.0]), shelf) == [0.0]
+    assert vectors.similarities(one([1.0, 2.0]), Shelf(shelf.size)) == []
+
+
+def test_a_shelf_is_a_sequence_of_vectors_of_one_length() -> None:
+    shelf = Shelf(2, [b"ab", b"cd", b"ef"])
+    assert (shelf[0], shelf[-1], shelf[1:]) == (b"ab", b"ef", [b"cd", b"ef"])
+    shelf[1] = b"xy"
+    assert list(shelf) == [b"ab", b"xy", b"ef"]
+    with pytest.raises(IndexError):
+        shelf[3]
+    with pytest.raises(ValueError, match="3 bytes among those of 2"):
+        shelf.append(b"abc")
+    for at, vector in ((0, b"abc"), (3, b"ab")):
+        with pytest.raises(ValueError, match="no place"):
+            shelf[at] = vector

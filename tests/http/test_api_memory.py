@@ -17,6 +17,8 @@ from everthread.core.ids import Tenant
 from front_door import Answer, Client, Everthread
 from upstream import Upstream
 
+pytestmark = pytest.mark.slow
+
 ROOT = "/api/memory"
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from front_door import Answer, Client, Everthread
-from upstream import Upstream, falls_silent, sleeps, text_of
+from upstream import Upstream, falls_silent, own_text, sleeps, text_of
 
 both = pytest.mark.parametrize("stream", [False, True], ids=["json", "sse"])
 
@@ -40,7 +40,8 @@ def test_current_is_the_keys_session_and_new_begins_another(
     assert told.hermes["session_id"] != one.hermes["session_id"]
     three = client.say("Who am I?", session="@current", key=name, stream=stream)
     assert three.hermes["session_id"] == told.hermes["session_id"]
-    assert "nobody" in three.text
+    said = [own_text(message) for message in upstream.prompts[-1] if message["role"] != "system"]
+    assert said == ["Who am I?"], "nothing but what the key remembers"
     assert "Alex" in client.say("And here?", session=one.hermes["session_id"], stream=stream).text
 
 

@@ -17,6 +17,8 @@ import pytest
 from front_door import Answer, Client, Everthread
 from upstream import Upstream, calls, chunk, falls_silent, says, streams
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Everthread]
 
 SECRET = "Zyxwomat Straße 12"  # upper and lower case of it differ in length

@@ -12,6 +12,8 @@ import pytest
 from front_door import Client, Everthread
 from upstream import Upstream, text_of
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Everthread]
 BUDGET = 1600
 NOISE = (

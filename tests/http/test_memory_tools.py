@@ -10,6 +10,8 @@ import pytest
 from front_door import Answer, Client, Everthread
 from upstream import Upstream, calls, says, text_of
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Everthread]
 both = pytest.mark.parametrize("stream", [False, True], ids=["json", "sse"])
 OFF = {"X-Hermes-Server-Tools": "off"}

@@ -20,6 +20,8 @@ from everthread.core.ids import Tenant
 from front_door import Client, Everthread
 from upstream import Behaviour, Upstream, calls, says, text_of
 
+pytestmark = pytest.mark.slow
+
 COUNTER = O200k()
 BUDGET = 2000
 Start = Callable[..., Everthread]

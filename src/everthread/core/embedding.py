@@ -2,8 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, overload
+
+
+class Shelf(Sequence[bytes]):
+    """Vectors of one length, end to end: to be compared where they are, time and again, without being gathered."""
+
+    def __init__(self, size: int, vectors: Iterable[bytes] = ()) -> None:
+        self.size = size  # bytes of each
+        self.joined = bytearray()
+        for vector in vectors:
+            self.append(vector)
+
+    def append(self, vector: bytes) -> None:
+        if len(vector) != self.size:
+            raise ValueError(f"a vector of {len(vector)} bytes among those of {self.size}")
+        self.joined += vector
+
+    def drop(self, count: int) -> None:
+        """Lets go of the first ones."""
+        del self.joined[: count * self.size]
+
+    def __len__(self) -> int:
+        return len(self.joined) // self.size
+
+    def __setitem__(self, at: int, vector: bytes) -> None:
+        if len(vector) != self.size or not 0 <= at < len(self):
+            raise ValueError(f"no place {at} for a vector of {len(vector)} bytes")
+        self.joined[at * self.size : (at + 1) * self.size] = vector
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[bytes]: ...
+    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        place = at + len(self) if at < 0 else at
+        if not 0 <= place < len(self):
+            raise IndexError(at)
+        return bytes(self.joined[place * self.size : (place + 1) * self.size])
 
 
 class Embedder(Protocol):
@@ -32,7 +71,9 @@ class Embedder(Protocol):
         ...
 
     def similarities(self, query: bytes, vectors: Sequence[bytes]) -> list[float]:
-        """The cosine of each vector with the query; 0 for one of another space. Some 0.3 µs per vector."""
+        """The cosine of each vector with the query; 0 for one of another space.
+
+        Some 0.1 µs per vector of a `Shelf`; 0.3 µs if they must be gathered first."""
         ...
 
     async def close(self) -> None: ...

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from everthread.core.embedding import Shelf
+
 Floats = NDArray[np.float32]
 
 _HEAD = 4  # bytes
@@ -42,6 +44,8 @@ def similarities(query: bytes, vectors: Sequence[bytes]) -> list[float]:
     size = len(query)
     if not size or not vectors:
         return found
+    if isinstance(vectors, Shelf):
+        return _cosines(query, vectors.joined) if vectors.size == size else found
     if set(map(len, vectors)) == {size}:
         return _cosines(query, b"".join(vectors))
     alike = [at for at, vector in enumerate(vectors) if len(vector) == size]
@@ -50,12 +54,12 @@ def similarities(query: bytes, vectors: Sequence[bytes]) -> list[float]:
     return found
 
 
-def _cosines(query: bytes, joined: bytes) -> list[float]:
+def _cosines(query: bytes, joined: bytes | bytearray) -> list[float]:
     rows = np.frombuffer(joined, np.uint8).reshape(-1, len(query))
     codes = rows[:, _HEAD:].view(np.int8)
     wanted = unpacked(query)
     found = np.empty(len(rows), np.float32)
     for at in range(0, len(rows), _BLOCK):
         np.matmul(codes[at : at + _BLOCK].astype(np.float32), wanted, out=found[at : at + _BLOCK])
-    found *= np.frombuffer(rows[:, :_HEAD].tobytes(), np.float32)
+    found *= np.ndarray(len(rows), np.float32, joined, strides=(len(query),))  # the heads, where they are
     return found.tolist()

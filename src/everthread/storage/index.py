@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from everthread.core.ids import SessionId
 from everthread.core.memory import Found, Passage, View, Work
 from everthread.storage import sight, terms
-from everthread.storage.near import AtHand, Similarities, some
+from everthread.storage.near import AtHand, Block, Similarities, some
 from everthread.storage.rows import moment
 from everthread.storage.sight import Paths, Sight
 
@@ -50,22 +51,37 @@ def passage_of(row: tuple[Any, ...]) -> Passage:
 
 
 def lexical(
-    db: sqlite3.Connection, scope: int, words: Sequence[str], seen: Sight, limit: int
+    db: sqlite3.Connection,
+    scope: int,
+    words: Sequence[str],
+    seen: Sight,
+    limit: int,
+    *,
+    rows: int | None = None,
+    block: Block | None = None,
 ) -> tuple[list[int], dict[int, float]]:
     """The passages with these words that are seen, at most `limit`; and the scores of all that were looked at."""
     most = max(AHEAD, 4 * limit)
     while True:
-        scores = dict(terms.best(db, "chunk_fts", scope, words, most))
-        places = places_of(db, scores)
-        found = [no for no in scores if no in places and seen.sees(*places[no])][:limit]
+        scores = dict(terms.best(db, "chunk_fts", scope, words, most, rows=rows))
+        places = places_of(db, list(scores), block)
+        found = list(islice((no for no, place in places if seen.sees(*place)), limit))
         if len(found) == limit or len(scores) < most:
             return found, scores
         most *= 8
 
 
-def places_of(db: sqlite3.Connection, chunks: Iterable[int]) -> dict[int, tuple[str, int]]:
-    rows = in_portions(db, "SELECT no, lineage, seq FROM chunk WHERE no IN ({})", chunks)
-    return {no: (lineage, seq) for no, lineage, seq in rows}
+def places_of(
+    db: sqlite3.Connection, chunks: Sequence[int], block: Block | None
+) -> Iterator[tuple[int, tuple[str, int]]]:
+    """The lineage of each chunk and its number there, in their order; read where they are not at hand."""
+    for start in range(0, len(chunks), READ_AT_ONCE):
+        part = chunks[start : start + READ_AT_ONCE]
+        places = {no: block.place(no) if block is not None else None for no in part}
+        missing = [no for no, place in places.items() if place is None]
+        for no, lineage, seq in in_portions(db, "SELECT no, lineage, seq FROM chunk WHERE no IN ({})", missing):
+            places[no] = (lineage, seq)
+        yield from ((no, place) for no, place in places.items() if place is not None)
 
 
 def in_portions(db: sqlite3.Connection, query: str, names: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
@@ -96,27 +112,33 @@ class Index(msgspec.Struct, frozen=True):
         if scope is None or what.limit < 1:
             return ()
         seen = sight.outside(db, self.paths, view, scope)
-        found, scores = lexical(db, scope, what.words, seen, what.limit)
-        cosines: dict[int, float] = {}
+        block: Block | None = None
         if what.vector is not None and any(what.vector):
+            block = self.hand.block(db, scope, what.model, len(what.vector))
+        rows = self.hand.passages(db, scope)
+        found, scores = lexical(db, scope, what.words, seen, what.limit, rows=rows, block=block)
+        cosines: dict[int, float] = {}
+        if what.vector is not None and block is not None:
             cosines = self.similar(db, scope, what.vector, what, seen) | self.compared(db, scope, what, found)
         query = f"SELECT {PASSAGE} FROM chunk {WITH_THREAD} WHERE chunk.no IN ({{}})"  # noqa: S608
-        rows = in_portions(db, query, dict.fromkeys((*found, *cosines)))
+        passages = map(passage_of, in_portions(db, query, dict.fromkeys((*found, *cosines))))
         return tuple(
             Found(numbered(passage, seen), scores.get(passage.no, 0.0), cosines.get(passage.no, 0.0))
-            for passage in map(passage_of, rows)
+            for passage in passages
         )
 
     def similar(self, db: sqlite3.Connection, scope: int, vector: bytes, what: Search, seen: Sight) -> dict[int, float]:
         """The cosines of the most similar passages that are seen."""
         block = self.hand.block(db, scope, what.model, len(vector))
-        return block.nearest(self.similarities(vector, block.vectors), seen.sees, what.limit)
+        return block.nearest(self.similarities, vector, seen.sees, what.limit)
 
     def compared(self, db: sqlite3.Connection, scope: int, what: Search, chunks: Sequence[int]) -> dict[int, float]:
         """The cosines of these passages."""
-        rows = some(db, scope, what.model, chunks)
-        cosines = self.similarities(what.vector or b"", [row[1] for row in rows])
-        return {row[0]: cosine for row, cosine in zip(rows, cosines, strict=True)}
+        vector = what.vector or b""
+        known = self.hand.block(db, scope, what.model, len(vector)).compared(self.similarities, vector, chunks)
+        rows = some(db, scope, what.model, [no for no in chunks if no not in known])
+        cosines = self.similarities(vector, [row[1] for row in rows])
+        return known | {row[0]: cosine for row, cosine in zip(rows, cosines, strict=True)}
 
 
 def numbered(passage: Passage, seen: Sight) -> Passage:

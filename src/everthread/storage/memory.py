@@ -35,6 +35,10 @@ from everthread.storage.sqlite import SqliteStore
 T = TypeVar("T")
 
 
+def nothing() -> None:
+    """What is left to do after a write that changes neither claims nor steps."""
+
+
 class SqliteMemory:
     """The `Memory` port on an open store's file: its writer, its caches, and a thread of its own to search in."""
 
@@ -65,9 +69,13 @@ class SqliteMemory:
         )
 
     async def embedded(self, vectors: Sequence[tuple[int, bytes]], *, model: str) -> None:
-        kept = await self._store.writing(lambda db: index.embed(db, vectors, model))
-        for scope, chunks in kept.items():
-            self._store.vectors.added(scope, chunks)
+        kept: dict[int, list[int]] = {}
+
+        def after() -> None:
+            for scope, chunks in kept.items():
+                self._store.vectors.added(scope, chunks)
+
+        await self._store.writing(lambda db: kept.update(index.embed(db, vectors, model)), after=after)
 
     async def near(
         self, view: View, *, words: Sequence[str], vector: bytes | None, model: str, limit: int
@@ -80,18 +88,24 @@ class SqliteMemory:
     async def remember(
         self, tenant: Tenant, scope: ScopeId, claims: Sequence[Claim], *, vectors: Sequence[bytes] = (), model: str = ""
     ) -> None:
+        homes: set[int] = set()
+
         def job(db: sqlite3.Connection) -> None:
             self._forgetting.refuse_stale(db, tenant, claims)
+            homes.update(seen.homes(db, tenant, claims))
             write_claims(db, tenant, scope, claims, vectors=vectors, model=model)
+            homes.update(seen.homes(db, tenant, claims))
 
-        await self._store.writing(job)
+        await self._store.writing(job, after=lambda: self._store.standing.drop(homes))
 
     async def done(self, work: Work) -> None:
-        await self._store.writing(lambda db: outbox.done(db, work))
+        await self._store.writing(lambda db: outbox.done(db, work), after=nothing)
 
     async def failed(self, work: Work, *, failure: str, again: datetime | None, now: datetime) -> None:
         at = stamp(again) if again is not None else None
-        await self._store.writing(lambda db: outbox.failed(db, work, failure=failure, again=at, now=stamp(now)))
+        await self._store.writing(
+            lambda db: outbox.failed(db, work, failure=failure, again=at, now=stamp(now)), after=nothing
+        )
 
     async def dead(self, tenant: Tenant | None = None, *, limit: int) -> tuple[Dead, ...]:
         with self._store.reading() as db:
@@ -125,7 +139,7 @@ class SqliteMemory:
         return await self._asking(view, lambda witness: witness.about(steps))
 
     async def standing(self, view: View) -> tuple[Claim, ...]:
-        return await self._asking(view, Witness.standing)
+        return await self._asking(view, self._store.standing.of)
 
     async def _asking(self, view: View, question: Callable[[Witness], tuple[T, ...]]) -> tuple[T, ...]:
         """What a witness says; nothing while nothing is known of the scope."""

@@ -9,14 +9,19 @@ import sqlite3
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from heapq import nlargest
+from sys import intern
+
+from everthread.core.embedding import Shelf
+from everthread.storage import terms
+from everthread.storage.top import largest
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_VECTORS = 40_000  # of one scope: its newest
 SPARE = 2_000  # so many more may come before the oldest go
 READ_AT_ONCE = 500
 
-OBJECT = 33  # bytes that Python adds to a string of bytes
+BESIDE = 170  # bytes that Python needs beside a vector, about
+MOST_COUNTED = 10_000  # scopes
 
 Similarities = Callable[[bytes, Sequence[bytes]], Sequence[float]]  # the cosine of each vector with the first
 
@@ -28,36 +33,65 @@ class Block:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.vectors: list[bytes] = []
+        self.vectors = Shelf(size)
         self.chunks = array("q")
         self.lineages: list[str] = []
         self.seqs = array("q")
+        self._at: dict[int, int] = {}  # where each chunk is
+        self._compared: tuple[bytes, Sequence[float]] | None = None  # the last question, and what it came to
 
     @property
     def weight(self) -> int:
         """Bytes, about."""
-        return len(self.chunks) * (self.size + OBJECT + 32)
+        return len(self.chunks) * (self.size + BESIDE)
 
     def add(self, rows: Iterable[tuple[int, bytes, str, int]]) -> None:
+        self._compared = None
         for chunk, vector, lineage, seq in rows:
-            if len(vector) == self.size:
+            if len(vector) != self.size:
+                continue
+            at = self._at.setdefault(chunk, len(self.chunks))
+            if at < len(self.chunks):
+                self.vectors[at] = vector
+            else:
                 self.vectors.append(vector)
                 self.chunks.append(chunk)
-                self.lineages.append(lineage)
+                self.lineages.append(intern(lineage))
                 self.seqs.append(seq)
         over = len(self.chunks) - MOST_VECTORS
         if over > SPARE:
-            del self.vectors[:over], self.chunks[:over], self.lineages[:over], self.seqs[:over]
+            self.vectors.drop(over)
+            del self.chunks[:over], self.lineages[:over], self.seqs[:over]
+            self._at = {chunk: at for at, chunk in enumerate(self.chunks)}
 
-    def nearest(self, cosines: Sequence[float], sees: Callable[[str, int], bool], limit: int) -> dict[int, float]:
+    def place(self, chunk: int) -> tuple[str, int] | None:
+        """The lineage and the number there of a chunk that is here."""
+        at = self._at.get(chunk)
+        return (self.lineages[at], self.seqs[at]) if at is not None else None
+
+    def cosines(self, similarities: Similarities, vector: bytes) -> Sequence[float]:
+        """Of all that are here, in their order."""
+        if self._compared is None or self._compared[0] != vector:
+            self._compared = (vector, similarities(vector, self.vectors))
+        return self._compared[1]
+
+    def compared(self, similarities: Similarities, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
+        """The cosines of those of the chunks that are here."""
+        cosines = self.cosines(similarities, vector)
+        return {chunk: cosines[at] for chunk in chunks if (at := self._at.get(chunk)) is not None}
+
+    def nearest(
+        self, similarities: Similarities, vector: bytes, sees: Callable[[str, int], bool], limit: int
+    ) -> dict[int, float]:
         """The most similar that are seen, and their cosines."""
+        cosines = self.cosines(similarities, vector)
         ahead = 4 * limit
         while True:
-            best = nlargest(ahead, range(len(cosines)), key=cosines.__getitem__)
+            best = largest(cosines, ahead)
             found: dict[int, float] = {}
             for at in best:
                 if cosines[at] > 0 and sees(self.lineages[at], self.seqs[at]):
-                    found.setdefault(self.chunks[at], cosines[at])
+                    found[self.chunks[at]] = cosines[at]
                     if len(found) == limit:
                         return found
             if len(best) < ahead:
@@ -72,6 +106,7 @@ class AtHand:
         self._blocks: OrderedDict[tuple[int, str], Block] = OrderedDict()
         self._most_bytes = most_bytes
         self._known: set[int] = set()  # the scopes that are here, or are being read
+        self._counted: dict[int, tuple[int, int]] = {}  # how many passages a scope has, up to which one
         self._notes: deque[tuple[int, tuple[int, ...] | None]] = deque()
 
     # for those who write, on any thread
@@ -101,14 +136,27 @@ class AtHand:
         self._blocks.move_to_end(name)
         return block
 
+    def passages(self, db: sqlite3.Connection, scope: int) -> int:
+        """How many a scope has: what came since the last time is added."""
+        self._read_notes(db)
+        if scope not in self._counted and len(self._counted) >= MOST_COUNTED:
+            self._counted.clear()
+        self._known.add(scope)
+        number, last = self._counted.get(scope, (0, 0))
+        more, last = terms.counted(db, "chunk_fts", scope, last)
+        self._counted[scope] = (number + more, last)
+        return number + more
+
     def _read_notes(self, db: sqlite3.Connection) -> None:
         while self._notes:
             scope, chunks = self._notes.popleft()
             names = [name for name in self._blocks if name[0] == scope]
+            if chunks is None:
+                self._known.discard(scope)
+                self._counted.pop(scope, None)
             for name in names:
                 if chunks is None:
                     del self._blocks[name]
-                    self._known.discard(scope)
                 else:
                     self._blocks[name].add(some(db, *name, chunks))
                     self._shrink(name)
@@ -120,7 +168,7 @@ class AtHand:
                 return
             if name != kept:
                 size -= self._blocks.pop(name).weight
-                self._known = {scope for scope, _ in self._blocks}
+                self._known = {*self._counted, *(scope for scope, _ in self._blocks)}
 
 
 def newest(db: sqlite3.Connection, scope: int, model: str) -> list[tuple[int, bytes, str, int]]:

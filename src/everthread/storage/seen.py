@@ -5,32 +5,64 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 
 from everthread.core import reversal
 from everthread.core.claim import Claim, ClaimId, Kind, State
-from everthread.core.ids import StepId, Tenant
+from everthread.core.ids import LineageId, StepId, Tenant
 from everthread.core.memory import Near, View
 from everthread.storage import sight, terms
 from everthread.storage.claims import claim_of
 from everthread.storage.index import in_portions
 from everthread.storage.near import Similarities
-from everthread.storage.sight import Paths
+from everthread.storage.sight import Paths, Sight
 
 MOST_LINKED = 300
 MOST_STANDING = 100  # of each kind
 MOST_COMPARED = 5_000  # the newest claims whose vectors are compared
 RECENT = 20
 HOPS = 20  # of a chain of claims, each replaced by the next
+MOST_HELD = 32  # views whose standing claims are at hand
 
-CLAIM = "claim.no, claim.body, step.lineage, step.seq, thread.root"
+CLAIM = (
+    "claim.no, claim.body, step.lineage, step.seq, thread.root, claim.claim, claim.step,"
+    " claim.superseded_by, claim.supersedes, claim.cause"
+)
 WITH_STEP = """
     LEFT JOIN step ON step.tenant = claim.tenant AND step.step = claim.step
     LEFT JOIN thread ON thread.tenant = step.tenant AND thread.thread = step.thread
 """
-Row = tuple[Any, ...]
+BY_STEP = f"""
+    SELECT {CLAIM} FROM json_each(?) AS asked CROSS JOIN claim ON claim.tenant = ? AND claim.step = asked.value
+    {WITH_STEP} ORDER BY asked.key, claim.place
+"""  # noqa: S608
+BY_NAME = f"""
+    SELECT {CLAIM} FROM claim {WITH_STEP}
+    WHERE claim.tenant = ? AND claim.claim IN (SELECT value FROM json_each(?))
+"""  # noqa: S608
+BACK = ("superseded_by", "supersedes", "cause")
+BY_LINK = {
+    link: f"""
+    SELECT {CLAIM} FROM claim {WITH_STEP}
+    WHERE claim.tenant = ? AND claim.{link} IN (SELECT value FROM json_each(?)) LIMIT {MOST_LINKED}
+"""  # noqa: S608
+    for link in BACK
+}
+
+
+class Row(NamedTuple):
+    no: int
+    body: str
+    lineage: str | None
+    seq: int | None
+    root: str | None
+    claim: ClaimId
+    step: StepId | None
+    superseded_by: ClaimId | None
+    supersedes: ClaimId | None
+    cause: ClaimId | None
 
 
 class Witness:
@@ -39,8 +71,9 @@ class Witness:
     def __init__(self, db: sqlite3.Connection, paths: Paths, view: View, scope: int) -> None:
         self._db = db
         self._tenant = view.tenant
-        self._scope = scope
-        self._sight = sight.whole(db, paths, view, scope)
+        self.scope = scope
+        self.place = view.session.lineage if view.session is not None else None
+        self.sight = sight.whole(db, paths, view, scope)
         self._known: dict[ClaimId, Row | None] = {}
 
     def claims(self, rows: Iterable[Row]) -> Iterator[Claim]:
@@ -50,11 +83,12 @@ class Witness:
                 yield self._as_seen(row)
 
     def _seen(self, row: Row) -> bool:
-        claim = row[1]
-        return self._sight.sees(row[2], row[3]) if row[2] is not None else claim_of(claim).step is None
+        if row.lineage is None or row.seq is None:
+            return row.step is None
+        return self.sight.sees(row.lineage, row.seq)
 
     def _as_seen(self, row: Row) -> Claim:
-        claim = msgspec.structs.replace(claim_of(row[1]), session=row[4])
+        claim = msgspec.structs.replace(claim_of(row.body), session=row.root)
         if claim.superseded_by is not None and claim.state in {"reversed", "unresolved"}:
             successor = self._successor(claim)
             if successor is None:
@@ -72,7 +106,7 @@ class Witness:
             row = self._row(name) if name is not None else None
             if row is None or self._seen(row):
                 return name if row is not None else None
-            name = claim_of(row[1]).superseded_by
+            name = row.superseded_by
         return None
 
     def _sees(self, claim: ClaimId) -> bool:
@@ -81,41 +115,44 @@ class Witness:
 
     def _row(self, claim: ClaimId) -> Row | None:
         if claim not in self._known:
-            self._known[claim] = self._db.execute(
-                f"SELECT {CLAIM} FROM claim {WITH_STEP} WHERE claim.tenant = ? AND claim.claim = ?",  # noqa: S608
-                (self._tenant, claim),
-            ).fetchone()
+            self._know([claim])
         return self._known[claim]
+
+    def _know(self, claims: Iterable[ClaimId]) -> None:
+        """Reads those that were not read yet, at once."""
+        unknown = [claim for claim in claims if claim not in self._known]
+        if unknown:
+            self._known.update(dict.fromkeys(unknown))
+            self._known.update((row.claim, row) for row in self._rows(BY_NAME, self._tenant, listed(unknown)))
+
+    def _rows(self, query: str, *given: object) -> list[Row]:
+        return list(map(Row._make, self._db.execute(query, given)))
 
     # --- by links ---
 
     def about(self, steps: Sequence[StepId]) -> tuple[Claim, ...]:
         """The claims of these steps and all that their links lead to."""
-        rows = {
-            row[0]: row
-            for step in steps
-            for row in self._rows("WHERE claim.tenant = ? AND claim.step = ? ORDER BY claim.place", self._tenant, step)
-        }
+        rows = {row.no: row for row in self._rows(BY_STEP, listed(steps), self._tenant)}
         fresh = list(rows.values())
         while fresh and len(rows) < MOST_LINKED:
-            found = {row[0]: row for known in fresh for row in self._linked(known) if row[0] not in rows}
+            self._known.update((row.claim, row) for row in fresh)
+            found = {row.no: row for row in self._linked(fresh) if row.no not in rows}
             rows.update(found)
             fresh = list(found.values())
         return tuple(self.claims(list(rows.values())[:MOST_LINKED]))
 
-    def _linked(self, row: Row) -> Iterator[Row]:
-        claim = claim_of(row[1])
-        for link in (claim.superseded_by, claim.supersedes, claim.cause):
-            known = self._row(link) if link is not None else None
-            if known is not None:
-                yield known
-        for column in ("superseded_by", "supersedes", "cause"):
-            yield from self._rows(
-                f"WHERE claim.tenant = ? AND claim.{column} = ? LIMIT {MOST_LINKED}", self._tenant, claim.id
-            )
-
-    def _rows(self, where: str, *given: object) -> list[Row]:
-        return self._db.execute(f"SELECT {CLAIM} FROM claim {WITH_STEP} {where}", given).fetchall()  # noqa: S608
+    def _linked(self, rows: Sequence[Row]) -> Iterator[Row]:
+        """What these name, and what names these."""
+        self._know(dict.fromkeys(name for row in rows for name in named(row)))
+        names = listed([row.claim for row in rows])
+        back: dict[tuple[str, ClaimId], list[Row]] = {}
+        for link in BACK:
+            for row in self._rows(BY_LINK[link], self._tenant, names):
+                back.setdefault((link, getattr(row, link)), []).append(row)
+        for row in rows:
+            yield from (known for name in named(row) if (known := self._known[name]) is not None)
+            for link in BACK:
+                yield from back.get((link, row.claim), ())
 
     # --- by what they are ---
 
@@ -123,25 +160,31 @@ class Witness:
         """Wishes, facts, preferences and what is pinned, as far as they hold from here; the newest first."""
         rows: dict[int, Row] = {}
         for kind in ("instruction", "fact", "preference"):
-            found = self._db.execute(
+            found = self._rows(
                 f"SELECT {CLAIM} FROM claim INDEXED BY claim_standing {WITH_STEP} WHERE claim.scope = ?"  # noqa: S608
                 " AND claim.kind = ? AND claim.state = 'current' ORDER BY claim.said_at DESC LIMIT ?",
-                (self._scope, kind, MOST_STANDING),
+                self.scope,
+                kind,
+                MOST_STANDING,
             )
-            rows.update((row[0], row) for row in found)
-        rows.update((row[0], row) for row in self._newest("claim_pinned", "claim.pinned = 1"))
+            rows.update((row.no, row) for row in found)
+        rows.update((row.no, row) for row in self._newest("claim_pinned", "claim.pinned = 1"))
         turned = "claim.state IN ('reversed', 'unresolved')"
         known = "claim.kind IN ('instruction', 'fact', 'preference')"
-        rows.update((row[0], row) for row in self._newest("claim_turned", f"{turned} AND {known}"))
+        replaced = self._newest("claim_turned", f"{turned} AND {known}")
+        rows.update((row.no, row) for row in replaced)
+        self._known.update((row.claim, row) for row in rows.values())
+        self._know(dict.fromkeys(name for row in replaced for name in named(row)))
         held = [claim for claim in self.claims(rows.values()) if claim.state == "current"]
         return tuple(sorted(held, key=lambda claim: (claim.said_at, claim.seq), reverse=True))
 
     def _newest(self, index: str, where: str) -> list[Row]:
-        return self._db.execute(
+        return self._rows(
             f"SELECT {CLAIM} FROM claim INDEXED BY {index} {WITH_STEP} WHERE claim.scope = ? AND {where}"  # noqa: S608
             " ORDER BY claim.said_at DESC LIMIT ?",
-            (self._scope, MOST_STANDING),
-        ).fetchall()
+            self.scope,
+            MOST_STANDING,
+        )
 
     def listed(
         self,
@@ -153,7 +196,7 @@ class Witness:
         limit: int,
     ) -> tuple[Claim, ...]:
         """In the order in which they were said."""
-        where, given = ["claim.scope = ?"], [self._scope]
+        where, given = ["claim.scope = ?"], [self.scope]
         if after is not None:
             where.append(
                 "(claim.said_at, claim.seq, claim.place, claim.claim) >"
@@ -166,7 +209,7 @@ class Witness:
             given,
         )
         found: list[Claim] = []
-        for claim in self.claims(rows):
+        for claim in self.claims(map(Row._make, rows)):
             if len(found) == limit:
                 break
             if (
@@ -184,13 +227,13 @@ class Witness:
     ) -> tuple[Near, ...]:
         """Claims with words in common, similar or recent, the nearest first; what was reversed comes with the claims
         that took its place."""
-        lexical = dict(terms.best(self._db, "claim_fts", self._scope, words, 4 * limit))
+        lexical = dict(terms.best(self._db, "claim_fts", self.scope, words, 4 * limit))
         cosines = self._similar(similarities, vector, model) if vector is not None and any(vector) else {}
         similar = sorted(cosines, key=cosines.__getitem__, reverse=True)[: 2 * limit]
-        recent = [row[0] for row in self._newest_open(RECENT)]
+        recent = self._newest_open(RECENT)
         chosen = dict.fromkeys((*similar, *lexical, *recent))
         query = f"SELECT {CLAIM} FROM claim {WITH_STEP} WHERE claim.no IN ({{}})"  # noqa: S608
-        rows = {row[0]: row for row in in_portions(self._db, query, chosen)}
+        rows = {row.no: row for row in map(Row._make, in_portions(self._db, query, chosen))}
         order = sorted(chosen, key=lambda no: (-cosines.get(no, 0.0), -lexical.get(no, 0.0)))
         told = ((no, claim) for no in order for claim in self.claims([rows[no]]) if claim.state != "retracted")
         found = {claim.id: Near(claim, cosines.get(no, 0.0)) for no, claim in islice(told, limit)}
@@ -206,23 +249,67 @@ class Witness:
             if row is None:
                 return
             claim = self._as_seen(row)
-            yield claim, row[0]
+            yield claim, row.no
 
     def _similar(self, similarities: Similarities, vector: bytes, model: str) -> dict[int, float]:
         rows = self._db.execute(
             "SELECT no, vector FROM claim INDEXED BY claim_of_scope WHERE scope = ? AND model = ?"
             " AND state != 'retracted' ORDER BY said_at DESC, seq DESC, place DESC LIMIT ?",
-            (self._scope, model, MOST_COMPARED),
+            (self.scope, model, MOST_COMPARED),
         ).fetchall()
         cosines = similarities(vector, [row[1] for row in rows])
         return {row[0]: cosine for row, cosine in zip(rows, cosines, strict=True)}
 
-    def _newest_open(self, most: int) -> list[Row]:
-        return self._db.execute(
+    def _newest_open(self, most: int) -> list[int]:
+        rows = self._db.execute(
             "SELECT no FROM claim INDEXED BY claim_of_scope WHERE scope = ? AND state IN ('current', 'unresolved')"
             " ORDER BY said_at DESC, seq DESC, place DESC LIMIT ?",
-            (self._scope, most),
-        ).fetchall()
+            (self.scope, most),
+        )
+        return [no for (no,) in rows]
+
+
+def named(row: Row) -> list[ClaimId]:
+    """The claims that a claim names."""
+    return [name for name in (row.superseded_by, row.supersedes, row.cause) if name is not None]
+
+
+def homes(db: sqlite3.Connection, tenant: Tenant, claims: Sequence[Claim]) -> set[int]:
+    """The scopes that these claims are in."""
+    query = "SELECT DISTINCT scope FROM claim WHERE tenant = ? AND claim IN (SELECT value FROM json_each(?))"
+    return {scope for (scope,) in db.execute(query, (tenant, listed([claim.id for claim in claims])))}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names, as `json_each` takes them."""
+    return msgspec.json.encode(names).decode()
+
+
+class Standing:
+    """What holds from some views, at hand until a claim is written that may change it.
+
+    One thread asks. Whoever writes claims says so, on any thread, when they are in the file."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, dict[LineageId | None, tuple[Sight, tuple[Claim, ...]]]] = {}
+
+    def of(self, witness: Witness) -> tuple[Claim, ...]:
+        known = self._known.setdefault(witness.scope, {})  # when it is dropped meanwhile, what is read now is not kept
+        before = known.get(witness.place)
+        if before is not None and before[0] == witness.sight:
+            return before[1]
+        held = witness.standing()
+        if sum(map(len, tuple(self._known.values()))) >= MOST_HELD:
+            self.clear()
+        known[witness.place] = (witness.sight, held)
+        return held
+
+    def drop(self, scopes: Iterable[int]) -> None:
+        for scope in scopes:
+            self._known.pop(scope, None)
+
+    def clear(self) -> None:
+        self._known = {}
 
 
 def witness(db: sqlite3.Connection, paths: Paths, view: View) -> Witness | None:

@@ -137,6 +137,14 @@ class Sight:
         self._others = by_lineage(others)
         self._edge = edge  # the first step, by its number on the own path, that is not seen
 
+    def __eq__(self, other: object) -> bool:
+        """Whether as much is seen, and nothing else."""
+        if not isinstance(other, Sight):
+            return NotImplemented
+        return (self._edge, self._mine, self._others) == (other._edge, other._mine, other._others)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def sees(self, lineage: str, seq: int) -> bool:
         return self.number(lineage, seq) is not None
 

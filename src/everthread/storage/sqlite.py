@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -49,6 +49,7 @@ from everthread.storage.rows import (
 )
 from everthread.storage.schema import MIGRATIONS
 from everthread.storage.scrub import Scrubs
+from everthread.storage.seen import Standing
 from everthread.storage.sight import Paths
 from everthread.storage.writer import Later, Writer
 
@@ -81,6 +82,7 @@ class SqliteStore:
         self._aside = Aside(self._connect)
         self.paths = Paths()
         self.vectors = AtHand()
+        self.standing = Standing()
         self.scrubs = Scrubs()
         self._sweeping = asyncio.Lock()
         self._unswept = False
@@ -118,6 +120,7 @@ class SqliteStore:
             self._lock = None
         self._forget(())  # from here on others may write
         self.vectors.forget()
+        self.standing.clear()
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(
@@ -154,11 +157,20 @@ class SqliteStore:
             db.close()
 
     async def ping(self) -> None:
-        await self._write(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
+        await self._open_writer().run(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
 
-    async def writing(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Runs what else is kept in this file through its one writer."""
-        return await self._open_writer().run(job)
+    async def writing(self, job: Callable[[sqlite3.Connection], T], *, after: Callable[[], None] | None = None) -> T:
+        """Runs what else is kept in this file through its one writer.
+
+        `after` lets go of what is at hand and may have changed; unless it is given, all standing claims are."""
+        return await self._then(self._open_writer().run(job), after or self.standing.clear)
+
+    @staticmethod
+    async def _then(write: Coroutine[Any, Any, T], after: Callable[[], None]) -> T:
+        """Waits for a write; what follows from it is done also when the caller leaves before it is on disk."""
+        writing = asyncio.ensure_future(write)
+        writing.add_done_callback(lambda _: after())
+        return await asyncio.shield(writing)
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Lends the reading connection for something short."""
@@ -177,9 +189,10 @@ class SqliteStore:
         if not self._serving:
             self.paths.clear()
             self.vectors.forget()
+            self.standing.clear()
 
     async def _write(self, job: Callable[[sqlite3.Connection], Any]) -> Any:
-        return await self._open_writer().run(job)
+        return await self.writing(job)
 
     def _open_writer(self) -> Writer:
         if self._writer is None:
@@ -379,7 +392,8 @@ class SqliteStore:
             return session
 
         try:
-            session = await self._open_writer().put(job, sees_all=commit.bind is not None)
+            write = self._open_writer().put(job, sees_all=commit.bind is not None)
+            session = await (write if commit.bind is None else self._then(write, self.standing.clear))
         except SessionMoved:
             self._sessions.drop(tenant, commit.session)
             raise
@@ -641,7 +655,7 @@ class SqliteStore:
                 self._replaying.add((tenant, replay.key))
             return step
 
-        step = await self._write(reserving)
+        step = await self._open_writer().run(reserving)
         if step is None:
             return Reserved()
         with self._read() as db:
@@ -656,7 +670,7 @@ class SqliteStore:
 
     async def release(self, tenant: Tenant, replay: Replay) -> None:
         self._replaying.discard((tenant, replay.key))
-        await self._write(
+        await self._open_writer().run(
             lambda db: (
                 db.execute(
                     "DELETE FROM replay WHERE tenant = ? AND key = ? AND step IS NULL", (tenant, replay.key)

@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Sequence
 from math import log
 
+from everthread.storage.top import largest
+
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 MOST_WORDS = 24
@@ -42,27 +44,34 @@ def phrases(scope: int, words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(f'"{phrase}"' for phrase in asked if phrase))[:MOST_WORDS]
 
 
-def best(db: sqlite3.Connection, table: str, scope: int, words: Sequence[str], most: int) -> list[tuple[int, float]]:
+def best(
+    db: sqlite3.Connection, table: str, scope: int, words: Sequence[str], most: int, *, rows: int | None = None
+) -> list[tuple[int, float]]:
     """The rows of a scope that fit these words best, and how well: BM25, by how rare a word is in this scope.
 
-    FTS5 knows only how rare it is in the whole table; its score of each word is weighed anew."""
+    FTS5 knows only how rare it is in the whole table; its score of each word is weighed anew. Adding up is done here:
+    SQLite would put all rows in order for it. `rows`: how many the scope has, if that is known."""
     held = {phrase: number for phrase in phrases(scope, words) if (number := matches(db, table, phrase))}
     if not held:
         return []
-    here = matches(db, table, f'"{scope}q"')
+    here = rows if rows is not None else counted(db, table, scope)[0]
     telling = {phrase: number for phrase, number in held.items() if number <= COMMON * here} or held
-    everywhere = rows(db, table)
-    part = f"SELECT rowid AS no, -? * rank AS score FROM {table} WHERE {table} MATCH ?"  # noqa: S608
-    given = [
-        value
-        for phrase, number in telling.items()
-        for value in (log(1 + (here - number + 0.5) / (number + 0.5)) / rarity(everywhere, number), phrase)
-    ]
-    return db.execute(
-        f"SELECT no, sum(score) FROM ({' UNION ALL '.join([part] * len(telling))})"  # noqa: S608
-        " GROUP BY no ORDER BY 2 DESC, 1 DESC LIMIT ?",
-        (*given, most),
-    ).fetchall()
+    everywhere = all_rows(db, table)
+    scores: dict[int, float] = {}
+    for phrase, number in telling.items():
+        weight = log(1 + (here - number + 0.5) / (number + 0.5)) / rarity(everywhere, number)
+        for no, rank in db.execute(f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ?", (phrase,)):  # noqa: S608
+            scores[no] = scores.get(no, 0.0) - weight * rank
+    numbers, values = list(scores), list(scores.values())
+    order = sorted(((values[at], numbers[at]) for at in largest(values, most)), reverse=True)
+    return [(no, score) for score, no in order]
+
+
+def counted(db: sqlite3.Connection, table: str, scope: int, after: int = 0) -> tuple[int, int]:
+    """How many rows of a scope come after this one, and the last of them."""
+    query = f"SELECT count(*), max(rowid) FROM {table} WHERE {table} MATCH ? AND rowid > ?"  # noqa: S608
+    number, last = db.execute(query, (f'"{scope}q"', after)).fetchone()
+    return number, last or after
 
 
 def matches(db: sqlite3.Connection, table: str, phrase: str) -> int:
@@ -75,7 +84,7 @@ def rarity(rows: int, matching: int) -> float:
     return max(LEAST, log(max(LEAST, (rows - matching + 0.5) / (matching + 0.5))))
 
 
-def rows(db: sqlite3.Connection, table: str) -> int:
+def all_rows(db: sqlite3.Connection, table: str) -> int:
     """How many rows FTS5 counts: the first number of its record of averages."""
     record = db.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()  # noqa: S608
     number = 0
