@@ -125,6 +125,7 @@ async def test_too_many_at_once_are_refused_and_the_line_moves_on() -> None:
 
 
 async def test_closing_waits_for_the_text_at_hand_only() -> None:
+    others = set(threading.enumerate())
     embedder = Threaded(HELD)
     batch = asyncio.create_task(embedder.embed(["wait", "never"]))
     while not held.made or not held.made[-1].begun.is_set():
@@ -140,7 +141,7 @@ async def test_closing_waits_for_the_text_at_hand_only() -> None:
         with pytest.raises(Stopping):
             await refused
     assert encoder.done == ["wait"]
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("embed-")]
+    assert not [thread for thread in {*threading.enumerate()} - others if thread.name.startswith("embed-")]
 
 
 async def test_what_cannot_be_loaded_is_replaced_and_said_so(caplog: pytest.LogCaptureFixture) -> None:

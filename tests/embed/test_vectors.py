@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everthread.core.embedding import Shelf
+from everthread.core.embedding import Cosines, Shelf
 from everthread.embed import vectors
 
 FLOATS = st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8)
@@ -52,7 +52,7 @@ def test_vectors_on_a_shelf_are_compared_as_any_others_also_those_added_later() 
     packed = [vectors.packed(row) for row in chance.normal(size=(300, 24)).astype(np.float32)]
     shelf = Shelf(len(packed[0]), packed[:100])
     for vector in packed[100:]:
-        shelf.append(vector)
+        shelf.extend([vector])
         if len(shelf) % 50 == 0:
             assert vectors.similarities(packed[7], shelf) == vectors.similarities(packed[7], packed[: len(shelf)])
     shelf.drop(290)
@@ -73,8 +73,21 @@ def test_a_shelf_is_a_sequence_of_vectors_of_one_length() -> None:
     assert list(shelf) == [b"ab", b"xy", b"ef"]
     with pytest.raises(IndexError):
         shelf[3]
-    with pytest.raises(ValueError, match="3 bytes among those of 2"):
-        shelf.append(b"abc")
+    with pytest.raises(ValueError, match="not all of the vectors have 2 bytes"):
+        shelf.extend([b"ab", b"abc"])
     for at, vector in ((0, b"abc"), (3, b"ab")):
         with pytest.raises(ValueError, match="no place"):
             shelf[at] = vector
+
+
+@pytest.mark.parametrize("most", [1, 7, 299, 300, 1000])
+def test_the_largest_cosines_of_a_shelf_come_in_their_order(most: int) -> None:
+    chance = np.random.default_rng(1)
+    packed = [vectors.packed(row) for row in chance.normal(size=(100, 24)).astype(np.float32)] * 3
+    found = vectors.similarities(packed[7], Shelf(len(packed[0]), packed))
+    assert isinstance(found, Cosines)
+    places = found.largest(most)
+    assert len(places) == len(set(places)) == min(most, 300)
+    slowly = Cosines(found).largest(most)
+    assert [found[at] for at in places] == [found[at] for at in slowly]
+    assert most < 3 or places[:3] == [7, 107, 207], "of equals, the earlier first"

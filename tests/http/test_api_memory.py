@@ -330,7 +330,8 @@ def test_what_is_added_is_a_persons_claim(client: Client, name: str) -> None:
     assert (claim["author"], claim["source"], claim["state"]) == ("person", None, "current")
     assert claim["valid_from"] == "2026-03-02T00:00:00Z"
     assert claims(client, session_key=name) == [claim]
-    again = client.post(at(session_key=name), {"text": "The deadline is Friday", "kind": "decision", "pinned": True})
+    same = {"text": "The deadline is Friday", "kind": "decision", "pinned": True, "speaker": "Ann"}
+    again = client.post(at(session_key=name), same)
     assert (again.status, again.json) == (200, {**claim, "pinned": True})
     assert len(claims(client, session_key=name)) == 1
 

@@ -107,7 +107,7 @@ def test_new_wishes_come_first_and_withdrawn_ones_are_named() -> None:
     old = claim(3, "be brief", NOVEMBER, kind="instruction", state="retracted")
     assert tail([POSTGRES], [], room=500, counter=COUNTER, wishes=[new], withdrawn=[old]).text == TAIL + (
         'FROM NOW ON, since 2026-01-14 (noted): "answer in metric units"\n'
-        'NO LONGER WANTED, said 2025-11-04 (turn 3): "be brief"\n'
+        'NO LONGER SO, said 2025-11-04 (turn 3): "be brief"\n'
         '2026-01-14 (turn 402): "We use PostgreSQL 15 on RDS with read replicas in us-east-1"\n'
     )
 

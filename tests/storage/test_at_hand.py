@@ -8,8 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.contract.test_archive import branch, more, talk
 from tests.contract.test_memory_port import MODEL, World, all_of, claim, reversal, seen, similarities, vector
 from tests.contract.test_store import NOW, A, fresh
@@ -20,7 +18,6 @@ from everthread.core.memory import Forget, View
 from everthread.storage import near, terms
 from everthread.storage import seen as claims_seen
 from everthread.storage.near import Block
-from everthread.storage.top import largest
 
 
 @pytest.fixture
@@ -29,26 +26,6 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     await opened.store.open()
     yield opened
     await opened.store.close()
-
-
-# --- the largest ---
-
-
-@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 70))
-def test_the_largest_come_first_and_of_equals_the_earlier(numbers: list[int], most: int) -> None:
-    values = [float(number) for number in numbers]
-    assert largest(values, most) == sorted(range(len(values)), key=values.__getitem__, reverse=True)[:most]
-
-
-@pytest.mark.parametrize("values", [
-    [float((at * 7919) % 10_007) for at in range(20_000)],
-    [1.0] * 20_000,
-    [float(at % 19 == 0) for at in range(20_000)],  # a sample that knows nothing of the rest
-    [float(at) for at in range(20_000)],
-])  # fmt: skip
-@pytest.mark.parametrize("most", [1, 300, 1200, 15_000, 30_000])
-def test_a_sample_of_many_never_hides_one_of_the_largest(values: list[float], most: int) -> None:
-    assert largest(values, most) == sorted(range(len(values)), key=values.__getitem__, reverse=True)[:most]
 
 
 # --- vectors ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from typing import Protocol, overload
 
 
@@ -12,13 +13,13 @@ class Shelf(Sequence[bytes]):
     def __init__(self, size: int, vectors: Iterable[bytes] = ()) -> None:
         self.size = size  # bytes of each
         self.joined = bytearray()
-        for vector in vectors:
-            self.append(vector)
+        self.extend(vectors)
 
-    def append(self, vector: bytes) -> None:
-        if len(vector) != self.size:
-            raise ValueError(f"a vector of {len(vector)} bytes among those of {self.size}")
-        self.joined += vector
+    def extend(self, vectors: Iterable[bytes]) -> None:
+        added = list(vectors)
+        if not set(map(len, added)) <= {self.size}:
+            raise ValueError(f"not all of the vectors have {self.size} bytes")
+        self.joined += b"".join(added)
 
     def drop(self, count: int) -> None:
         """Lets go of the first ones."""
@@ -43,6 +44,14 @@ class Shelf(Sequence[bytes]):
         if not 0 <= place < len(self):
             raise IndexError(at)
         return bytes(self.joined[place * self.size : (place + 1) * self.size])
+
+
+class Cosines(list[float]):
+    """Cosines, in the order of their vectors. Who makes vectors may know a quicker way to the largest."""
+
+    def largest(self, most: int) -> list[int]:
+        """Where the largest are, the largest first."""
+        return nlargest(most, range(len(self)), key=self.__getitem__)
 
 
 class Embedder(Protocol):
@@ -73,7 +82,7 @@ class Embedder(Protocol):
     def similarities(self, query: bytes, vectors: Sequence[bytes]) -> list[float]:
         """The cosine of each vector with the query; 0 for one of another space.
 
-        Some 0.1 µs per vector of a `Shelf`; 0.3 µs if they must be gathered first."""
+        Those of a `Shelf` are `Cosines`, at some 0.1 µs per vector; it is 0.3 µs if they must be gathered first."""
         ...
 
     async def close(self) -> None: ...

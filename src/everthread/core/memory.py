@@ -151,6 +151,7 @@ class Forget(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionId | None = None  # any id of the thread: all of it goes
     text: str | None = None  # wherever it stands, whatever its case
     everything: bool = False
+    for_good: bool = True  # a history that is sent again does not bring it back
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -247,6 +248,10 @@ class Memory(Protocol):
     async def about(self, view: View, steps: Sequence[StepId]) -> tuple[Claim, ...]:
         """The claims drawn from these steps, and all that their links lead to, both ways. One whose successor is not
         seen from here holds again."""
+        ...
+
+    async def added(self, view: View, *, limit: int) -> tuple[Claim, ...]:
+        """What people added by hand and still holds, the newest first."""
         ...
 
     async def standing(self, view: View) -> tuple[Claim, ...]:

@@ -35,6 +35,11 @@ class Sentence(msgspec.Struct, frozen=True, gc=False):
     code: bool = False
 
 
+DOCUMENT = re.compile(
+    r"(?:^|\n)### Task:.*|<(?:context|documents?|source|file)\b[^>]*>.*</(?:context|documents?|source|file)>", re.DOTALL
+)  # one that was put into a message beside somebody's words
+
+
 def own_words(text: str) -> str:
     """What a person wrote: the question alone, where a UI wrapped documents around it."""
     start, end = own_span(text)
@@ -44,7 +49,11 @@ def own_words(text: str) -> str:
 def own_span(text: str) -> tuple[int, int]:
     """Where those words stand."""
     if not text.lstrip().startswith("### Task:"):
-        return 0, len(text)
+        document = DOCUMENT.search(text)
+        if document is None:
+            return 0, len(text)
+        before, after = (0, document.start()), (document.end(), len(text))
+        return max(before, after, key=lambda span: len(text[slice(*span)].strip()))
     for opening, closing in (("<user_query>", "</user_query>"), ("</context>", "")):
         at = text.rfind(opening)
         if at >= 0:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from everthread.core.embedding import Shelf
+from everthread.core.embedding import Cosines, Shelf
 
 Floats = NDArray[np.float32]
 
@@ -45,16 +45,16 @@ def similarities(query: bytes, vectors: Sequence[bytes]) -> list[float]:
     if not size or not vectors:
         return found
     if isinstance(vectors, Shelf):
-        return _cosines(query, vectors.joined) if vectors.size == size else found
+        return Scanned(_cosines(query, vectors.joined)) if vectors.size == size else found
     if set(map(len, vectors)) == {size}:
-        return _cosines(query, b"".join(vectors))
+        return Scanned(_cosines(query, b"".join(vectors)))
     alike = [at for at, vector in enumerate(vectors) if len(vector) == size]
     for at, cosine in zip(alike, similarities(query, [vectors[at] for at in alike]), strict=True):
         found[at] = cosine
     return found
 
 
-def _cosines(query: bytes, joined: bytes | bytearray) -> list[float]:
+def _cosines(query: bytes, joined: bytes | bytearray) -> Floats:
     rows = np.frombuffer(joined, np.uint8).reshape(-1, len(query))
     codes = rows[:, _HEAD:].view(np.int8)
     wanted = unpacked(query)
@@ -62,4 +62,18 @@ def _cosines(query: bytes, joined: bytes | bytearray) -> list[float]:
     for at in range(0, len(rows), _BLOCK):
         np.matmul(codes[at : at + _BLOCK].astype(np.float32), wanted, out=found[at : at + _BLOCK])
     found *= np.ndarray(len(rows), np.float32, joined, strides=(len(query),))  # the heads, where they are
-    return found.tolist()
+    return found
+
+
+class Scanned(Cosines):
+    """Cosines whose largest are found without a look at each."""
+
+    def __init__(self, values: Floats) -> None:
+        super().__init__(values.tolist())
+        self._values = values
+
+    def largest(self, most: int) -> list[int]:
+        first = max(0, len(self) - most)
+        places = np.sort(np.argpartition(self._values, first)[first:]) if first else np.arange(len(self))
+        found: list[int] = places[np.argsort(-self._values[places], kind="stable")].tolist()
+        return found

@@ -80,7 +80,7 @@ def outside(line: str) -> str:
 def labelled(line: str, *, since: bool) -> Label:
     if line.startswith(("CURRENT since ", "FROM NOW ON, ")):
         return "current"
-    if line.startswith(("REVERSED: ", "NO LONGER WANTED, ")) or since:
+    if line.startswith(("REVERSED: ", "NO LONGER SO, ")) or since:
         return "reversed"
     if line.startswith(("UNRESOLVED ", "or ")):
         return "unresolved"

@@ -145,7 +145,7 @@ async def delete(call: Call) -> None:
     """The whole thread: any of its ids will do."""
     to, session = await found(call)
     async with call.site.store.claim(to.tenant, session.id, by=our_name(call), on_busy=to.on_busy) as claim:
-        await call.site.archive.delete(to.tenant, present(claim.session), now=call.site.clock.now())
+        await call.site.memories.delete(to, present(claim.session))
     await call.reply.json(sessions.deleted(named(call) or session.id))
 
 

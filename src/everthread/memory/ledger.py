@@ -59,7 +59,7 @@ def settle(
     book = Book(near)
     for draft in drafts:
         claim = Claim(
-            id=ClaimId(f"{step}.{draft.span.message}.{draft.span.start}-{draft.span.end}.{draft.kind}"),
+            id=name_of(step, draft),
             step=step,
             seq=seq,
             said_at=said_at,
@@ -68,6 +68,11 @@ def settle(
         )
         book.enter(claim, draft)
     return book.settled
+
+
+def name_of(step: StepId, draft: Draft) -> ClaimId:
+    """What a claim is called: the same whenever it is drawn."""
+    return ClaimId(f"{step}.{draft.span.message}.{draft.span.start}-{draft.span.end}.{draft.kind}")
 
 
 DRAWN = (

@@ -64,8 +64,8 @@ IDLE = vocabulary(  # said to keep a conversation going; what has nothing else i
 ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 
 LEANING = re.compile(
-    r"\?|\b(?:who|what|when|where|which|why|how|that|this|those|these|it|its|he|him|his|she|her|they|them|their|there|"
-    r"then|else)\b",
+    r"\b(?:that|this|those|these|it|its|he|him|his|she|her|they|them|their|there|then|else|ones?)\b|"
+    r"^\W*(?:and|but|so|or)\b|^\W*(?:who|what|when|where|which|why|how)(?:\s+\w+)?\s*\??\W*$",
     re.IGNORECASE,
 )
 WHEN = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -25,6 +26,8 @@ LASTING = frozenset({"name", "live in", "work at", "work for", "work as", "prefe
 TELLING = ("allergic", "vegan", "vegetarian", "diabetic", "intolerant", "married", "pregnant")
 
 
+QUOTE, INNER = '"', "'"
+NOT_A_NAME = re.compile(r"[^\w .'-]")  # nor what else could be taken for a part of the line
 EVER = (datetime.min.replace(tzinfo=UTC), 0)
 
 
@@ -38,6 +41,7 @@ class Recalled(msgspec.Struct, frozen=True):
     step: StepId | None = None
     session: SessionId | None = None
     reversed_by: int | None = None  # a later turn says otherwise about something in it
+    retracted: bool = False  # somebody took something in it back
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -74,7 +78,7 @@ class Places:
 
     def legend(self, sessions: Iterable[SessionId]) -> str:
         used = set(sessions)
-        names = [f'{name} is session "{session}"' for session, name in self._names.items() if session in used]
+        names = [f"{name} is session {quoted(session)}" for session, name in self._names.items() if session in used]
         return f"({'; '.join(names)})\n" if names else ""
 
 
@@ -100,7 +104,7 @@ def tail(
     places = Places(here)
     candidates: list[list[Entry]] = [
         *([standing(claim, "FROM NOW ON, since", places)] for claim in wishes),
-        *([standing(claim, "NO LONGER WANTED, said", places)] for claim in withdrawn),
+        *([standing(claim, "NO LONGER SO, said", places)] for claim in withdrawn),
     ]
     heads: set[ClaimId] = set()
     for item in items:
@@ -118,7 +122,9 @@ def standing(claim: Claim, label: str, places: Places) -> Entry:
 
 
 def recalled(item: Recalled, places: Places) -> Entry:
-    since = f", since reversed in turn {item.reversed_by}" if item.reversed_by is not None else ""
+    since = ", since taken back" if item.retracted else ""
+    if item.reversed_by is not None:
+        since = f", since reversed in turn {item.reversed_by}"
     where = places.name(item.seq, item.session, item.step)
     return Entry(
         f"({where}{since}){by(item.speaker)}: {quoted(item.text)}\n",
@@ -263,12 +269,13 @@ def day(moment: datetime) -> str:
 
 
 def by(speaker: str) -> str:
-    name = squeezed(speaker.replace(":", " ").replace('"', " "))[:40]
+    name = squeezed(NOT_A_NAME.sub(" ", speaker))[:40]
     return f" {name}" if name and name != "user" else ""
 
 
 def quoted(text: str) -> str:
-    return f'"{squeezed(text)}"'
+    """On one line, and with no other end than its own."""
+    return f'"{squeezed(text).replace(QUOTE, INNER)}"'
 
 
 def fitted(

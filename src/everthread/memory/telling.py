@@ -48,7 +48,7 @@ def told(ranked: Sequence[Ranked], claims: Sequence[Claim]) -> Told:
         if passage.role == "assistant" and repeats(text, shown):
             continue
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
-            found.append(recalled(passage, drawn.reversed_in(passage, text)))
+            found.append(recalled(passage, drawn.reversed_in(passage, text), retracted=drawn.retracted_in(text)))
     heads = {head for claim in found if isinstance(claim, Claim) and (head := drawn.head(claim))}
     return Told(tuple(found), overtaken({*holding, *heads}, latest))
 
@@ -79,6 +79,7 @@ class Drawn:
             if claim.step is not None:
                 self._by_step.setdefault(claim.step, []).append(claim)
         self.words = {claim.id: squeezed(claim.quote).casefold() for claim in claims}
+        self._back = [self.words[claim.id] for claim in claims if claim.state == "retracted"]
         self._over = [claim for claim in claims if claim.state == "reversed" and claim.superseded_by in self._by_id]
 
     def head(self, claim: Claim) -> Claim | None:
@@ -97,6 +98,10 @@ class Drawn:
             return []
         return [claim for claim in self._by_step.get(passage.step, ()) if stands_in(claim, passage)]
 
+    def retracted_in(self, text: str) -> bool:
+        """Whether it says what a person has taken back."""
+        return any(words in text for words in self._back)
+
     def reversed_in(self, passage: Passage, text: str) -> int | None:
         """The turn that says otherwise about something in the passage, also about what it only repeats."""
         later = [
@@ -108,7 +113,7 @@ class Drawn:
         return max(later, default=None)
 
 
-def recalled(passage: Passage, reversed_by: int | None) -> Recalled:
+def recalled(passage: Passage, reversed_by: int | None, *, retracted: bool) -> Recalled:
     return Recalled(
         passage.seq,
         passage.said_at,
@@ -117,6 +122,7 @@ def recalled(passage: Passage, reversed_by: int | None) -> Recalled:
         step=passage.step,
         session=passage.session,
         reversed_by=reversed_by,
+        retracted=retracted,
     )
 
 

@@ -17,9 +17,10 @@ import msgspec
 from everthread.core.claim import Claim, ClaimId
 from everthread.core.ids import ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.memory import Forget, Forgotten, Place
+from everthread.core.messages import Message
 from everthread.errors import SessionMoved
 from everthread.storage import claims as claim_rows
-from everthread.storage import imports, ledger, scrub, tombstones
+from everthread.storage import imports, ledger, paths, scrub, tombstones
 from everthread.storage.mask import Words
 from everthread.storage.rows import stamp
 from everthread.storage.scrub import STEP, Change, Recalled, Scrub
@@ -32,6 +33,7 @@ LOGS_AT_ONCE = 8
 ROWS_AT_ONCE = 40  # that are smaller
 LOOKS = 3
 MOST_PLACES = 100
+TELLING = 16  # characters of a message that is kept from coming back with another session's history
 AROUND = 40  # characters shown on both sides of a place
 EVER = 1 << 62
 
@@ -121,7 +123,7 @@ class Forgetting:
             threads = [one for one in threads if session is not None and one.thread == session.thread]
             if not threads:
                 return Forgotten()
-        return await self._threads(ground, threads, everything=what.everything, now=now, dry_run=dry_run)
+        return await self._threads(ground, threads, what, now=now, dry_run=dry_run)
 
     def refuse_stale(self, db: sqlite3.Connection, tenant: Tenant, claims: Iterable[Claim]) -> None:
         """Claims that were drawn from what a step said before something in it was forgotten: SessionMoved."""
@@ -231,9 +233,9 @@ class Forgetting:
     # --- whole threads ------------------------------------------------------------------------------------------
 
     async def _threads(
-        self, ground: Ground, threads: Sequence[Thread], *, everything: bool, now: datetime, dry_run: bool
+        self, ground: Ground, threads: Sequence[Thread], what: Forget, *, now: datetime, dry_run: bool
     ) -> Forgotten:
-        tenant = ground.tenant
+        tenant, everything = ground.tenant, what.everything
         found = Found()
         names = frozenset(thread.thread for thread in threads)
         for thread in threads:
@@ -255,13 +257,21 @@ class Forgetting:
         else:
             await self._forget_elsewhere(ground, recalled)
         for thread in threads:  # last: while it is there, it can be forgotten again
-            await self._write(bury, tenant, thread, stamp(now))
+            if what.for_good:
+                await self._write(bury, tenant, thread, stamp(now))
+                await self._bury_words(tenant, thread, stamp(now))
             await self._store.erase(tenant, thread.thread, now=now)
         if everything:
             await self._write(forget_scope, ground)
         self._store.let_go()
         await self._store.swept()
         return told
+
+    async def _bury_words(self, tenant: Tenant, thread: Thread, now: int) -> None:
+        after: int | None = 0
+        while after is not None:
+            after = await self._write(bury_words, tenant, thread.thread, after, now)
+        await self._write(bury_import, tenant, thread, now)
 
     async def _forget_elsewhere(self, ground: Ground, recalled: Recalled) -> None:
         """What other conversations of the scope were told from memory of these."""
@@ -282,7 +292,7 @@ def ground_of(db: sqlite3.Connection, tenant: Tenant, scope: ScopeId) -> Ground 
 def threads_of(db: sqlite3.Connection, ground: Ground) -> list[Thread]:
     rows = db.execute(
         "SELECT thread, root, title, prior FROM thread WHERE tenant = ? AND scope = ? AND deleted_at IS NULL"
-        " ORDER BY thread",
+        " ORDER BY root",  # the order in which they are held: the same for everybody
         (ground.tenant, ground.no),
     )
     return [Thread(*row) for row in rows]
@@ -454,6 +464,30 @@ def bury(db: sqlite3.Connection, tenant: Tenant, thread: Thread, now: int) -> No
         (tenant, thread.thread),
     ).fetchall()
     tombstones.put(db, tenant, "session", [thread.root, *(row[0] for row in rows)], now)
+
+
+def bury_words(db: sqlite3.Connection, tenant: Tenant, thread: ThreadId, after: int, now: int) -> int | None:
+    """A portion of what was said in a thread, so that no other session brings it along; where the rest begins."""
+    rows = db.execute(
+        "SELECT step.no, step.input, step.output FROM lineage JOIN step ON step.tenant = lineage.tenant"
+        " AND step.lineage = lineage.lineage WHERE lineage.tenant = ? AND lineage.thread = ? AND step.no > ?"
+        " ORDER BY step.no LIMIT ?",
+        (tenant, thread, after, ROWS_AT_ONCE),
+    ).fetchall()
+    for _, given, output in rows:
+        bury_messages(db, tenant, (*stored_messages(given), *stored_messages(f"[{output}]")), now)
+    return rows[-1][0] if len(rows) == ROWS_AT_ONCE else None
+
+
+def bury_import(db: sqlite3.Connection, tenant: Tenant, thread: Thread, now: int) -> None:
+    for exchange in paths.imported(db, tenant, thread.prior):
+        bury_messages(db, tenant, stored_messages(exchange.messages), now)
+
+
+def bury_messages(db: sqlite3.Connection, tenant: Tenant, messages: Sequence[Message], now: int) -> None:
+    """What anybody might say ("thanks") is not kept from being said by others."""
+    texts = {text for message in messages for text in tombstones.said(message) if len(text) >= TELLING}
+    tombstones.put(db, tenant, "message", texts, now)
 
 
 def forget_scope(db: sqlite3.Connection, ground: Ground) -> None:

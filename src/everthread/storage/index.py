@@ -144,7 +144,7 @@ class Index(msgspec.Struct, frozen=True):
 def numbered(passage: Passage, seen: Sight) -> Passage:
     """A passage with the number that its path has for it."""
     number = seen.number(passage.lineage, passage.seq)
-    return passage if number in {None, passage.seq} else msgspec.structs.replace(passage, seq=number)
+    return passage if number is None or number == passage.seq else msgspec.structs.replace(passage, seq=number)
 
 
 # --- what has no vector yet ---

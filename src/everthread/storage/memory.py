@@ -138,6 +138,9 @@ class SqliteMemory:
     async def about(self, view: View, steps: Sequence[StepId]) -> tuple[Claim, ...]:
         return await self._asking(view, lambda witness: witness.about(steps))
 
+    async def added(self, view: View, *, limit: int) -> tuple[Claim, ...]:
+        return await self._asking(view, lambda witness: witness.added(limit))
+
     async def standing(self, view: View) -> tuple[Claim, ...]:
         return await self._asking(view, self._store.standing.of)
 

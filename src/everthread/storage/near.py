@@ -9,18 +9,18 @@ import sqlite3
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from sys import intern
 
-from everthread.core.embedding import Shelf
+from everthread.core.embedding import Cosines, Shelf
 from everthread.storage import terms
-from everthread.storage.top import largest
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_VECTORS = 40_000  # of one scope: its newest
 SPARE = 2_000  # so many more may come before the oldest go
 READ_AT_ONCE = 500
 
-BESIDE = 170  # bytes that Python needs beside a vector, about
+BESIDE = 130  # bytes that Python needs beside a vector, about
 MOST_COUNTED = 10_000  # scopes
 
 Similarities = Callable[[bytes, Sequence[bytes]], Sequence[float]]  # the cosine of each vector with the first
@@ -38,7 +38,7 @@ class Block:
         self.lineages: list[str] = []
         self.seqs = array("q")
         self._at: dict[int, int] = {}  # where each chunk is
-        self._compared: tuple[bytes, Sequence[float]] | None = None  # the last question, and what it came to
+        self._compared: tuple[bytes, Cosines] | None = None  # the question at hand, and what it came to
 
     @property
     def weight(self) -> int:
@@ -47,17 +47,20 @@ class Block:
 
     def add(self, rows: Iterable[tuple[int, bytes, str, int]]) -> None:
         self._compared = None
-        for chunk, vector, lineage, seq in rows:
-            if len(vector) != self.size:
+        new: dict[int, tuple[int, bytes, str, int]] = {}
+        for row in rows:
+            if len(row[1]) != self.size:
                 continue
-            at = self._at.setdefault(chunk, len(self.chunks))
-            if at < len(self.chunks):
-                self.vectors[at] = vector
+            at = self._at.get(row[0])
+            if at is None:
+                new[row[0]] = row
             else:
-                self.vectors.append(vector)
-                self.chunks.append(chunk)
-                self.lineages.append(intern(lineage))
-                self.seqs.append(seq)
+                self.vectors[at] = row[1]
+        self._at.update(zip(new, count(len(self.chunks)), strict=False))
+        self.vectors.extend(row[1] for row in new.values())
+        self.chunks.extend(new)
+        self.lineages.extend(intern(row[2]) for row in new.values())
+        self.seqs.extend(row[3] for row in new.values())
         over = len(self.chunks) - MOST_VECTORS
         if over > SPARE:
             self.vectors.drop(over)
@@ -69,15 +72,17 @@ class Block:
         at = self._at.get(chunk)
         return (self.lineages[at], self.seqs[at]) if at is not None else None
 
-    def cosines(self, similarities: Similarities, vector: bytes) -> Sequence[float]:
+    def cosines(self, similarities: Similarities, vector: bytes) -> Cosines:
         """Of all that are here, in their order."""
         if self._compared is None or self._compared[0] != vector:
-            self._compared = (vector, similarities(vector, self.vectors))
+            found = similarities(vector, self.vectors)
+            self._compared = (vector, found if isinstance(found, Cosines) else Cosines(found))
         return self._compared[1]
 
     def compared(self, similarities: Similarities, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
-        """The cosines of those of the chunks that are here."""
+        """The cosines of those of the chunks that are here. It ends a question: its cosines are let go of."""
         cosines = self.cosines(similarities, vector)
+        self._compared = None
         return {chunk: cosines[at] for chunk in chunks if (at := self._at.get(chunk)) is not None}
 
     def nearest(
@@ -87,7 +92,7 @@ class Block:
         cosines = self.cosines(similarities, vector)
         ahead = 4 * limit
         while True:
-            best = largest(cosines, ahead)
+            best = cosines.largest(ahead)
             found: dict[int, float] = {}
             for at in best:
                 if cosines[at] > 0 and sees(self.lineages[at], self.seqs[at]):

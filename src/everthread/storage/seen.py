@@ -178,6 +178,16 @@ class Witness:
         held = [claim for claim in self.claims(rows.values()) if claim.state == "current"]
         return tuple(sorted(held, key=lambda claim: (claim.said_at, claim.seq), reverse=True))
 
+    def added(self, limit: int) -> tuple[Claim, ...]:
+        """What people added by hand and still holds, the newest first."""
+        rows = self._rows(
+            f"SELECT {CLAIM} FROM claim INDEXED BY claim_by_hand {WITH_STEP} WHERE claim.scope = ?"  # noqa: S608
+            " AND claim.step IS NULL AND claim.state = 'current' ORDER BY claim.recorded_at DESC LIMIT ?",
+            self.scope,
+            limit,
+        )
+        return tuple(self.claims(rows))
+
     def _newest(self, index: str, where: str) -> list[Row]:
         return self._rows(
             f"SELECT {CLAIM} FROM claim INDEXED BY {index} {WITH_STEP} WHERE claim.scope = ? AND {where}"  # noqa: S608

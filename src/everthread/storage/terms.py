@@ -12,8 +12,6 @@ import unicodedata
 from collections.abc import Sequence
 from math import log
 
-from everthread.storage.top import largest
-
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 MOST_WORDS = 24
@@ -62,9 +60,8 @@ def best(
         weight = log(1 + (here - number + 0.5) / (number + 0.5)) / rarity(everywhere, number)
         for no, rank in db.execute(f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ?", (phrase,)):  # noqa: S608
             scores[no] = scores.get(no, 0.0) - weight * rank
-    numbers, values = list(scores), list(scores.values())
-    order = sorted(((values[at], numbers[at]) for at in largest(values, most)), reverse=True)
-    return [(no, score) for score, no in order]
+    order = sorted(zip(scores.values(), scores, strict=True), reverse=True)
+    return [(no, score) for score, no in order[:most]]
 
 
 def counted(db: sqlite3.Connection, table: str, scope: int, after: int = 0) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from everthread.core.ids import ScopeId, SessionId, StepId, Tenant
 from everthread.core.memory import Dead, Forget, Forgotten, Given, Kept, Memory, Source, View
 from everthread.core.messages import say
 from everthread.core.ports import Clock, Ids, Store
-from everthread.core.session import fresh
+from everthread.core.session import Session, fresh
 from everthread.core.transcript import Archive
 from everthread.core.turn import Envelope
 from everthread.errors import Malformed, NotFound, Unavailable
@@ -284,6 +284,11 @@ class Memories:
         kept = [await self._memory.claim(view.tenant, claim.id) for claim in claims]
         return [one.claim for one in kept if one is not None and one.scope == view.scope]
 
+    async def delete(self, to: Envelope, session: Session) -> None:
+        """Deletes a session that is held, with what others were told of it."""
+        what = Forget(session=session.id, for_good=False)
+        await self._memory.forget(to.tenant, session.scope, what, now=self._clock.now(), dry_run=False)
+
     async def forget(self, to: Envelope, what: Forget, *, dry_run: bool) -> Forgotten:
         """Erases for good. A claim and a session name their scope themselves."""
         now = self._clock.now()
@@ -358,7 +363,9 @@ def no_turn() -> NotFound:
 
 
 def is_same(claim: Claim, statement: Statement) -> bool:
-    return claim.state == "current" and claim.quote == statement.text and claim.kind == statement.kind
+    since = statement.valid_from is None or claim.valid_from == statement.valid_from
+    same = claim.quote == statement.text and claim.kind == statement.kind and claim.speaker == statement.speaker
+    return claim.state == "current" and same and since
 
 
 def noticed(statement: Statement, now: datetime) -> Draft | None:

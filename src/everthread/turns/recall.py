@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from everthread.core.claim import Block, Claim
 from everthread.core.embedding import Embedder
 from everthread.core.ids import ScopeId, SessionId, SessionKey, Tenant
@@ -13,12 +15,25 @@ from everthread.core.ports import TokenCounter
 from everthread.errors import Unavailable
 from everthread.memory import rank, render, telling
 from everthread.memory.rank import Question, Ranked
+from everthread.memory.wording import stems
 
 SEARCHED = 300  # passages by their words, and as many by their meaning
 CONSIDERED = 80  # of the best, whose claims are looked at
 LONGEST_QUESTION = 2000  # characters of a message by which memory is searched
+MOST_ADDED, ENOUGH = 200, 3  # claims by hand; more than a third of the question's words
 LEAST_ROOM = 60  # tokens: less is not worth a block
 SLOWEST_VECTOR = 0.5  # seconds; without it, words alone must do
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """What a prompt's profile does not say, or no longer rightly says."""
+
+    came: Sequence[Claim] = ()  # wishes, and what was pinned
+    went: Sequence[Claim] = ()
+    facts: Sequence[Claim] = ()  # that were replaced by others
+
+
+UNCHANGED = Changed()
 
 
 class Recall:
@@ -73,8 +88,17 @@ class Recall:
 
     async def _tail(self, view: View, question: Question, room: int, profile: Block) -> Block:
         ranked = await self.search(view, question)
-        wishes, withdrawn = await self._changed(view, profile, room)
-        return await self.shown(view, ranked, room=room, wishes=wishes, withdrawn=withdrawn)
+        changed = await self._changed(view, profile, room)
+        return await self.shown(view, ranked, room=room, changed=changed, noted=await self._noted(view, question))
+
+    async def _noted(self, view: View, question: Question) -> tuple[Claim, ...]:
+        """What people added by hand about it: it was said in no turn that could be found."""
+        wanted = stems(question.text)
+        return tuple(
+            claim
+            for claim in await self._memory.added(view, limit=MOST_ADDED)
+            if len(wanted & stems(claim.quote)) * ENOUGH > len(wanted)
+        )
 
     async def shown(
         self,
@@ -82,26 +106,34 @@ class Recall:
         ranked: Sequence[Ranked],
         *,
         room: int,
-        wishes: Sequence[Claim] = (),
-        withdrawn: Sequence[Claim] = (),
+        changed: Changed = UNCHANGED,
+        noted: Sequence[Claim] = (),
     ) -> Block:
-        """What was found, as a block of quotes: of each reversal both sides."""
-        steps = tuple(dict.fromkeys(one.passage.step for one in ranked[:CONSIDERED] if one.passage.step is not None))
-        claims = await self._memory.about(view, steps) if steps else ()
+        """What was found, as a block: led by what changed since the profile, and by what people noted."""
+        first = (*changed.facts, *noted)
+        steps = dict.fromkeys(one.passage.step for one in ranked[:CONSIDERED] if one.passage.step is not None)
+        steps |= dict.fromkeys(claim.step for claim in first if claim.step is not None)
+        claims = await self._memory.about(view, tuple(steps)) if steps else ()
+        claims += tuple(await self._replaced(view, noted))
         told = telling.told(ranked, claims)
         return render.tail(
-            told.items,
+            (*first, *told.items),
             claims,
             room=room,
             counter=self._counter,
             here=view.session.root if view.session else SessionId(""),
-            wishes=wishes,
-            withdrawn=withdrawn,
+            wishes=changed.came,
+            withdrawn=changed.went,
             overtaken=told.overtaken,
         )
 
-    async def _changed(self, view: View, profile: Block, room: int) -> tuple[list[Claim], list[Claim]]:
-        """Wishes that came, and wishes that went, since the profile was written."""
+    async def _replaced(self, view: View, claims: Sequence[Claim]) -> list[Claim]:
+        """What claims by hand took the place of."""
+        found = [await self._memory.claim(view.tenant, claim.supersedes) for claim in claims if claim.supersedes]
+        return [kept.claim for kept in found if kept is not None]
+
+    async def _changed(self, view: View, profile: Block, room: int) -> Changed:
+        """What came and what went since the profile was written."""
         standing = await self._memory.standing(view)
         now = render.profile(standing, room=max(room, profile.tokens), counter=self._counter)
         new = set(now.claims) - set(profile.claims)
@@ -111,8 +143,13 @@ class Recall:
             if claim.id in new and (claim.kind == "instruction" or claim.pinned) and not in_window(claim, view)
         ]
         holding = {claim.id for claim in standing}
-        gone = [await self._memory.claim(view.tenant, claim) for claim in profile.claims if claim not in holding]
-        return came, [kept.claim for kept in gone if kept is not None]
+        left = [await self._memory.claim(view.tenant, claim) for claim in profile.claims if claim not in holding]
+        gone = [kept.claim for kept in left if kept is not None and kept.claim.state != "current"]
+        return Changed(
+            came,
+            [claim for claim in gone if claim.kind == "instruction" or claim.state == "retracted"],
+            [claim for claim in gone if claim.kind != "instruction" and claim.state != "retracted"],
+        )
 
     async def _vector(self, text: str) -> bytes | None:
         if not self._embedder.dimensions:

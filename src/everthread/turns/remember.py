@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from datetime import timedelta
 
@@ -28,6 +28,7 @@ logger = logging.getLogger("everthread.memory")
 
 AT_ONCE = 16  # pieces of work fetched, passages embedded
 NEAREST = 30  # earlier claims that a new statement is held against
+BATCHES = 4  # of passages that one piece of work may have embedded before the next one's turn
 MOST_ATTEMPTS = 5
 AGAIN_AFTER = timedelta(seconds=2)  # doubled with every attempt
 SLOWEST = 60.0  # seconds that one piece of work may take
@@ -124,7 +125,7 @@ class Remembering:
     async def _one(self, work: Work) -> None:
         try:
             async with asyncio.timeout(SLOWEST + (SLOWEST_MODEL if self._model else 0)):
-                await self._work(work)
+                done = await self._work(work)
         except StoreUnavailable:
             raise
         except Exception as error:  # whatever it is: it is put aside, and the rest goes on
@@ -135,42 +136,47 @@ class Remembering:
             logger.warning("a %s could not be read (attempt %d): %s", work.kind, attempts, type(error).__name__)
             await self._memory.failed(work, failure=said[:500], again=again, now=now)
         else:
-            await self._memory.done(work)
+            if done:
+                await self._memory.done(work)
 
-    async def _work(self, work: Work) -> None:
+    async def _work(self, work: Work) -> bool:
+        """Reads a piece of work; tells whether that was all of it."""
         if work.kind == "step":
             told = await self._memory.told(work.tenant, StepId(work.name))
             if told is not None:
                 await self._claims(work.tenant, told)
         elif work.kind == "session" and self._model is not None:
             await self._asked(work)
-        await self._vectors(work)
+        return await self._vectors(work)
 
     # --- vectors ------------------------------------------------------------------------------------------------
 
-    async def _vectors(self, work: Work) -> None:
-        while self._embedder.dimensions:
+    async def _vectors(self, work: Work) -> bool:
+        """Makes some of the vectors that are missing, so that others get their turn; tells whether none is left."""
+        for _ in range(BATCHES):
+            if not self._embedder.dimensions:
+                return True
             passages = await self._memory.unembedded(work, model=self._embedder.name, limit=AT_ONCE)
             if not passages:
-                return
+                return True
             vectors = await self._embedder.embed([worth_embedding(passage.text) for passage in passages])
             named = [(passage.no, vector) for passage, vector in zip(passages, vectors, strict=True)]
             await self._memory.embedded(named, model=self._embedder.name)
+        return False
 
     # --- claims -------------------------------------------------------------------------------------------------
 
     async def _claims(self, tenant: Tenant, told: Told) -> None:
         """What rules find in a step, held against what is known."""
         view = View(tenant, told.scope, told.session)
-        if any(claim.step == told.step for claim in await self._memory.about(view, (told.step,))):
-            return  # it was read before, and only not ticked off
         if sum(len(message.text) for message in told.messages) > LONG:
             drafts = await asyncio.to_thread(notice, told.messages, told.said_at)
         else:
             drafts = notice(told.messages, told.said_at)
-        await self._settle(view, told, drafts)
+        known = {claim.id for claim in await self._memory.about(view, (told.step,))}  # it was begun, and cut short
+        await self._settle(view, told, [draft for draft in drafts if ledger.name_of(told.step, draft) not in known])
 
-    async def _settle(self, view: View, told: Told, drafts: tuple[Draft, ...], *, by_model: bool = False) -> None:
+    async def _settle(self, view: View, told: Told, drafts: Sequence[Draft], *, by_model: bool = False) -> None:
         """One statement after the other: the next may be about the one before."""
         quotes = [draft.quote for draft in drafts]
         vectors = await self._embedder.embed(quotes) if self._embedder.dimensions else [b""] * len(drafts)
