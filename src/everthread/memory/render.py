@@ -20,6 +20,7 @@ PROFILE = (
 WISHES = "Standing wishes:\n"
 FACTS = "Known:\n"
 SHORTEST = 6  # tokens of a line
+MOST_MISFITS = 20  # in a row: what comes after them is worth less than the time to try it
 MOST_REVERSED = 4  # earlier values shown below the current one
 PROFILE_SURE = 0.8  # confidence from which a fact may stand in the profile unpinned
 LASTING = frozenset({"name", "live in", "work at", "work for", "work as", "prefer", "speak", "is from"})
@@ -291,9 +292,11 @@ def fitted(
     left = room - counter.count(introduction) - sum(counter.count(title) for title in titles)
     chosen: list[Entry] = []
     days: set[str] = set()
+    misfits = 0
     for entry_forms in candidates:
-        if left < SHORTEST:
+        if left < SHORTEST or misfits == MOST_MISFITS:
             break
+        misfits += 1
         for entry in entry_forms:
             line = entry.text if entry.day in days else f"{entry.day} {entry.text}"
             cost = counter.count(line)
@@ -301,6 +304,7 @@ def fitted(
                 chosen.append(entry)
                 days.add(entry.day)
                 left -= cost
+                misfits = 0
                 break
 
     def compose() -> str:

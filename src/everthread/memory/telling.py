@@ -15,6 +15,7 @@ from everthread.memory.rank import Ranked
 from everthread.memory.render import Recalled
 
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
+MOST = 300  # passages: more than any block can hold
 COVERS, REPEATS = 0.8, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
 STATES = frozenset({"fact", "decision", "preference", "instruction"})  # what is so until it is changed
 
@@ -38,7 +39,7 @@ def told(ranked: Sequence[Ranked], claims: Sequence[Claim]) -> Told:
     latest = max(holding, key=said_last, default=None)
     found: list[Claim | Recalled] = []
     shown: set[str] = set()
-    for one in ranked:
+    for one in ranked[:MOST]:
         passage = one.passage
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim) or claim is latest] if one.score >= least else []

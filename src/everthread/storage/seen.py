@@ -20,7 +20,7 @@ from everthread.storage.near import Similarities
 from everthread.storage.sight import Paths, Sight
 
 MOST_LINKED = 300
-MOST_STANDING = 100  # of each kind
+MOST_STANDING = 500  # of each kind
 MOST_COMPARED = 5_000  # the newest claims whose vectors are compared
 RECENT = 20
 HOPS = 20  # of a chain of claims, each replaced by the next
