@@ -64,13 +64,13 @@ def said(client: Client, text: str, day: str, session: str, key: str | None = No
     return client.say(text, session=session, key=key, headers={"X-Hermes-Message-Time": f"{day}T09:00:00Z"}).json
 
 
-@pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_a_fact_said_once_is_in_the_prompt_two_hundred_turns_later(
     client: Client, upstream: Upstream, name: str
 ) -> None:
     client.say("My name is Alex. I'm building a distributed cache in Rust.", session=name)
     chatter(client, name, 198)
-    read(client, name)
+    read(client, name, within=300)
     answer = client.say("What tech stack are we using again?", session=name)
     assert answer.hermes["rotated"]
     assert "building a distributed cache in Rust" in prompt(upstream)

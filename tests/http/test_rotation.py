@@ -18,7 +18,7 @@ from everthread import wiring
 from everthread.context.tokens import O200k
 from everthread.core.ids import Tenant
 from front_door import Client, Everthread
-from upstream import Behaviour, Upstream, calls, says, text_of
+from upstream import Behaviour, Upstream, calls, own_text, says, text_of
 
 pytestmark = pytest.mark.slow
 
@@ -216,7 +216,7 @@ def test_fifty_parallel_posts_are_fifty_turns_in_one_order(client: Client, upstr
 @pytest.mark.slow
 def test_three_kinds_of_client_have_the_same_endless_conversation(start: Start, upstream: Upstream, name: str) -> None:
     """One follows the returned id, one for ever sends the first, one streams and ignores everything."""
-    client = start(context_budget=str(BUDGET)).client
+    client = start(context_budget=str(BUDGET), memory="off").client  # the conversation itself; recall has its own tests
     turns = 2000
     upstream.answer = lambda request: f"Answer to {text_of(request['messages'][-1])[:40]}"
     following = f"{name} a"
@@ -232,7 +232,7 @@ def test_three_kinds_of_client_have_the_same_endless_conversation(start: Start, 
             answers[kind].append(answer.text)
         for prompt in upstream.prompts:
             assert weight(prompt) <= BUDGET
-            seen = [text_of(message) for message in window(prompt)]
+            seen = [own_text(message) for message in window(prompt)]
             users = seen[0::2]
             first = number + 1 - len(users)
             assert users == [question(n) for n in range(first, number + 1)], "the newest, verbatim, none doubled"
@@ -387,6 +387,7 @@ def test_compressing_leaves_the_newest_turn(client: Client, upstream: Upstream, 
 @pytest.mark.slow
 def test_one_heavy_request_costs_the_session_nothing(start: Start, upstream: Upstream, name: str) -> None:
     client = start(context_budget="6000").client
+    upstream.answer = lambda _: "As you say, and some more words about it."
     for number in range(80):
         client.say(question(number), session=name)
     time.sleep(0.1)

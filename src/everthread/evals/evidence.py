@@ -1,7 +1,8 @@
 """How much of what a question needs is in the block that a prompt would be given, by the block's size.
 
-A cited turn counts only if all of its text stands in the block literally, in quotation marks and white space squeezed,
-and the block cites its step. Questions are asked by their text alone, from a session that is yet to begin."""
+A cited turn counts only if all of its text stands in the block literally, as a block quotes it (on one line, with
+single quotation marks inside, and without the last full stop), and the block cites its step. Questions are asked by
+their text alone, from a session that is yet to begin."""
 
 from __future__ import annotations
 
@@ -15,13 +16,14 @@ import msgspec
 from everthread.context.epoch import MOST_TAIL
 from everthread.core.claim import Block
 from everthread.core.ids import SessionId, SessionKey, StepId
-from everthread.core.sentences import squeezed
 from everthread.evals import dated
 from everthread.evals.house import House, Line, opened
 from everthread.evals.locomo import ADVERSARIAL, Asked, Audited, Sample
 from everthread.evals.replay import Progress, percentile, quotes, replayed, share, silent
 from everthread.memory.rank import Question
+from everthread.memory.render import quoted
 
+ENDING = " .!?…"  # of a turn: a claim's quote goes without it
 BUDGETS = (512, 1024, 2048, 4096, 8192)  # tokens
 MOST_TRIES = 5  # of a question whose vector did not come in time on a busy machine
 
@@ -165,7 +167,7 @@ class Asking:
         self._budgets = budgets
         self._timed = min(budgets, key=lambda budget: abs(budget - MOST_TAIL))
         self._step = {turn.id: step for turn, step in zip(sample.turns, steps, strict=True)}
-        self._quote = {turn.id: f'"{squeezed(turn.text)}"' for turn in sample.turns}
+        self._quote = {turn.id: quoted(turn.text.rstrip(ENDING))[:-1] for turn in sample.turns}
 
     async def ask(self, question: Asked) -> Recalled:
         for _ in range(MOST_TRIES):

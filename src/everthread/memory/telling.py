@@ -16,7 +16,7 @@ from everthread.memory.render import Recalled
 
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
 MOST = 300  # passages: more than any block can hold
-COVERS, REPEATS = 0.8, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
+COVERS, REPEATS = 0.95, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
 STATES = frozenset({"fact", "decision", "preference", "instruction"})  # what is so until it is changed
 
 
