@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -163,14 +163,7 @@ class SqliteStore:
         """Runs what else is kept in this file through its one writer.
 
         `after` lets go of what is at hand and may have changed; unless it is given, all standing claims are."""
-        return await self._then(self._open_writer().run(job), after or self.standing.clear)
-
-    @staticmethod
-    async def _then(write: Coroutine[Any, Any, T], after: Callable[[], None]) -> T:
-        """Waits for a write; what follows from it is done also when the caller leaves before it is on disk."""
-        writing = asyncio.ensure_future(write)
-        writing.add_done_callback(lambda _: after())
-        return await asyncio.shield(writing)
+        return await self._open_writer().run(job, after=after or self.standing.clear)
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Lends the reading connection for something short."""
@@ -392,8 +385,9 @@ class SqliteStore:
             return session
 
         try:
-            write = self._open_writer().put(job, sees_all=commit.bind is not None)
-            session = await (write if commit.bind is None else self._then(write, self.standing.clear))
+            binds = commit.bind is not None
+            after = self.standing.clear if binds else None
+            session = await self._open_writer().put(job, sees_all=binds, after=after)
         except SessionMoved:
             self._sessions.drop(tenant, commit.session)
             raise

@@ -57,6 +57,7 @@ class Waiting(msgspec.Struct, eq=False):
     job: Job
     sees_all: bool  # it must find the rows that jobs before it put off
     future: asyncio.Future[Any]
+    after: Callable[[], None] | None = None  # what follows from it, also when the caller has left
     result: Any = None
     failure: BaseException | None = None
 
@@ -77,21 +78,29 @@ class Writer:
         self._thread = threading.Thread(target=self._commit, name="everthread-commit", daemon=True)
         self._thread.start()
 
-    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Runs a job that may look at everything."""
-        return await self._queue(lambda db, _: job(db), sees_all=True)
+    async def run(self, job: Callable[[sqlite3.Connection], T], *, after: Callable[[], None] | None = None) -> T:
+        """Runs a job that may look at everything; `after` is called when it is on disk, or has failed."""
+        return await self._queue(lambda db, _: job(db), sees_all=True, after=after)
 
-    async def put(self, job: Callable[[sqlite3.Connection, Later], T], *, sees_all: bool = False) -> T:
+    async def put(
+        self,
+        job: Callable[[sqlite3.Connection, Later], T],
+        *,
+        sees_all: bool = False,
+        after: Callable[[], None] | None = None,
+    ) -> T:
         """Runs a job that adds rows and, as a rule, looks at nothing that others may have put off."""
-        return await self._queue(job, sees_all=sees_all)
+        return await self._queue(job, sees_all=sees_all, after=after)
 
-    async def _queue(self, job: Callable[[sqlite3.Connection, Later], T], *, sees_all: bool) -> T:
+    async def _queue(
+        self, job: Callable[[sqlite3.Connection, Later], T], *, sees_all: bool, after: Callable[[], None] | None
+    ) -> T:
         if self._stopping:
             raise StoreUnavailable("The store is closed.")
         if len(self._waiting) >= MOST_WAITING:
             raise StoreUnavailable("Too many writes are waiting.")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._waiting.append(Waiting(job, sees_all, future))
+        self._waiting.append(Waiting(job, sees_all, future, after))
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._begin)
@@ -165,6 +174,8 @@ class Writer:
         if failed is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
         for waiting in jobs:
+            if waiting.after is not None:
+                waiting.after()
             failure = unavailable(failed) if failed is not None else waiting.failure
             if waiting.future.done():
                 continue
