@@ -221,13 +221,18 @@ def counting(chosen: Choice) -> TokenCounter:
     return O200k()
 
 
+def embedding(settings: Settings) -> Embedder:
+    """What makes vectors: the best there is, or none where memory is off."""
+    return embedders.best() if settings.memory == "on" else embedders.best(embedders.NONE)
+
+
 @asynccontextmanager
 async def site(
     settings: Settings, store: SqliteStore, chosen: Choice, rules: Gate, counter: TokenCounter
 ) -> AsyncIterator[Site]:
     budget = settings.context_budget or default_budget(chosen.local.context if chosen.local else None)
     clock, ids = SystemClock(), RandomIds()
-    embedder = embedders.best() if settings.memory == "on" else embedders.best(embedders.NONE)
+    embedder = embedding(settings)
     memory = SqliteMemory(store, embedder.similarities)
     recall = Recall(memory=memory, embedder=embedder, counter=counter)
     remembering = Remembering(
@@ -299,7 +304,7 @@ def rotations(settings: Settings, store: Store) -> Rotations:
 @asynccontextmanager
 async def memories(settings: Settings, store: SqliteStore) -> AsyncIterator[Memories]:
     """A person's hand on the memory of an open store, without a server."""
-    embedder = embedders.best() if settings.memory == "on" else embedders.best(embedders.NONE)
+    embedder = embedding(settings)
     try:
         yield Memories(
             memory=SqliteMemory(store, embedder.similarities),

@@ -14,7 +14,8 @@ from everthread.core.claim import Claim, ClaimId, Span
 from everthread.core.ids import StepId
 from everthread.core.memory import Near
 from everthread.core.messages import say
-from everthread.memory.ledger import as_of, correct, current, in_order, pin, restored, retract, settle, timeline
+from everthread.core.reversal import restored
+from everthread.memory.ledger import as_of, correct, current, in_order, pin, retract, settle, timeline
 from everthread.memory.notice import notice
 
 BEGIN = datetime(2025, 11, 4, 9, tzinfo=UTC)

@@ -14,6 +14,7 @@ import msgspec
 from everthread.core.claim import Claim, ClaimId, Draft
 from everthread.core.ids import StepId
 from everthread.core.memory import Near
+from everthread.core.reversal import freed, restored
 from everthread.memory import weigh
 from everthread.memory.slots import is_past, relation, same_slot, same_value
 from everthread.memory.statement import LOOSE
@@ -365,16 +366,12 @@ def retract(claim: Claim, claims: Sequence[Claim], *, at: datetime) -> tuple[Cla
         for other in claims
         if other.superseded_by == claim.id and other.state in {"reversed", "unresolved"}
     ]
-    freed = [
-        replace(other, state="current", supersedes=None, closed_at=None)
+    apart = [
+        freed(other)
         for other in claims
         if claim.state == "unresolved" and other.supersedes == claim.id and other.state == "unresolved"
     ]
-    return (gone, *again, *freed)
-
-
-def restored(claim: Claim) -> Claim:
-    return replace(claim, state="current", superseded_by=None, valid_to=None, closed_at=None)
+    return (gone, *again, *apart)
 
 
 def pin(claim: Claim, *, pinned: bool = True) -> Claim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from everthread.core.memory import Passage
 from everthread.core.sentences import squeezed
 from everthread.memory import weigh
 from everthread.memory.rank import Ranked
-from everthread.memory.render import Recalled
+from everthread.memory.render import Recalled, head_of
 
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
 MOST = 300  # passages: more than any block can hold
@@ -50,7 +50,7 @@ def told(ranked: Sequence[Ranked], claims: Sequence[Claim]) -> Told:
             continue
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
             found.append(recalled(passage, drawn.reversed_in(passage, text), retracted=drawn.retracted_in(text)))
-    heads = {head for claim in found if isinstance(claim, Claim) and (head := drawn.head(claim))}
+    heads = {head for claim in found if isinstance(claim, Claim) and (head := head_of(claim, drawn.by_id))}
     return Told(tuple(found), overtaken({*holding, *heads}, latest))
 
 
@@ -74,25 +74,14 @@ class Drawn:
     """Claims, by the steps that they were drawn from."""
 
     def __init__(self, claims: Sequence[Claim]) -> None:
-        self._by_id: Mapping[ClaimId, Claim] = {claim.id: claim for claim in claims}
+        self.by_id = {claim.id: claim for claim in claims}
         self._by_step: dict[StepId, list[Claim]] = {}
         for claim in claims:
             if claim.step is not None:
                 self._by_step.setdefault(claim.step, []).append(claim)
         self.words = {claim.id: squeezed(claim.quote).casefold() for claim in claims}
         self._back = [self.words[claim.id] for claim in claims if claim.state == "retracted"]
-        self._over = [claim for claim in claims if claim.state == "reversed" and claim.superseded_by in self._by_id]
-
-    def head(self, claim: Claim) -> Claim | None:
-        """The claim that took its place in the end."""
-        for _ in range(len(self._by_id)):
-            if claim.superseded_by is None or claim.state not in {"reversed", "unresolved"}:
-                return claim
-            following = self._by_id.get(claim.superseded_by)
-            if following is None:
-                return None
-            claim = following
-        return None
+        self._over = [claim for claim in claims if claim.state == "reversed" and claim.superseded_by in self.by_id]
 
     def inside(self, passage: Passage) -> list[Claim]:
         if passage.step is None:
@@ -106,7 +95,7 @@ class Drawn:
     def reversed_in(self, passage: Passage, text: str) -> int | None:
         """The turn that says otherwise about something in the passage, also about what it only repeats."""
         later = [
-            self._by_id[claim.superseded_by].seq
+            self.by_id[claim.superseded_by].seq
             for claim in self._over
             if claim.superseded_by is not None
             and ((claim.step == passage.step and stands_in(claim, passage)) or self.words[claim.id] in text)

@@ -14,6 +14,7 @@ from everthread.core.ports import Clock
 from everthread.errors import Unavailable
 from everthread.memory import ledger, rank
 from everthread.memory.rank import Question, Ranked
+from everthread.memory.telling import stands_in
 from everthread.memory.wording import stems
 
 SEARCHED = 200  # passages by their words, and as many by their meaning
@@ -109,11 +110,8 @@ def weak(found: Sequence[Found]) -> tuple[Ranked, ...]:
 
 def drawn(passage: Passage, claims: Iterable[Claim]) -> Iterator[Claim]:
     """The claims whose words stand in a passage."""
-    end = passage.start + len(passage.text)
-    for claim in claims:
-        same = passage.step is not None and (claim.step, claim.span.message) == (passage.step, passage.message)
-        if same and passage.start <= claim.span.start < end:
-            yield claim
+    if passage.step is not None:
+        yield from (claim for claim in claims if claim.step == passage.step and stands_in(claim, passage))
 
 
 def holding(claims: Sequence[Claim], query: Query, now: datetime) -> tuple[Claim, ...]:
