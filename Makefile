@@ -2,10 +2,12 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CLIENTS := .venv-compat/bin
+PIP := -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(BIN)/python $(PIP)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve chat test check format bench wheel lock clean
+.PHONY: help serve chat test clients compat check format bench wheel lock clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,8 +18,15 @@ serve: .venv/.run  ## run the server (fetches the embedded model's weights on th
 chat: .venv/.run  ## talk to it in the terminal
 	@$(BIN)/everthread chat $(ARGS)
 
-test: .venv/.dev  ## run every test
+test: .venv/.dev  ## run every test that needs no Node
 	$(BIN)/python -m pytest $(ARGS)
+	$(if $(ARGS),,@$(MAKE) --no-print-directory clients)
+
+clients: .venv/.dev .venv-compat/.ready  ## run the tests of clients in Python
+	$(CLIENTS)/python -m pytest -c tests/compat/clients/pytest.ini $(or $(ARGS),tests/compat/clients)
+
+compat: .venv/.dev  ## run the tests of clients for Node, where there is one
+	@PYTHONPATH=tests $(BIN)/python tests/compat/node/run.py $(ARGS)
 
 check: .venv/.dev  ## the quick loop: format, lint, types, import contracts, fast tests
 	$(BIN)/ruff format --check .
@@ -40,13 +49,14 @@ lock: .venv/.dev  ## pin versions and hashes again (needs uv on the PATH)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q requirements/build.in -o requirements/build.lock
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q pyproject.toml -o requirements/run.lock
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q pyproject.toml --group dev -c requirements/run.lock -o requirements/dev.lock
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q --group pyproject.toml:compat -o requirements/compat.lock
 
 clean:  ## remove the virtual environment and caches
-	rm -rf .venv dist build .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-compat tests/compat/node/node_modules dist build .mypy_cache .ruff_cache .hypothesis
 
-.venv/bin/python:
+.venv/bin/python .venv-compat/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Everthread needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
-	@$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv $(@:/bin/python=)
 
 .venv/.run: requirements/run.lock requirements/build.lock pyproject.toml | .venv/bin/python
 	@echo "installing pinned packages into .venv ..."
@@ -57,4 +67,9 @@ clean:  ## remove the virtual environment and caches
 .venv/.dev: .venv/.run requirements/dev.lock
 	@echo "installing pinned development tools into .venv ..."
 	@$(PIP_INSTALL) --require-hashes -r requirements/dev.lock
+	@touch $@
+
+.venv-compat/.ready: requirements/compat.lock | .venv-compat/bin/python
+	@echo "installing pinned clients into .venv-compat ..."
+	@$(CLIENTS)/python $(PIP) --require-hashes -r requirements/compat.lock
 	@touch $@

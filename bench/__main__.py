@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from bench import depth, endless, machine, mindful, recall, report, scenario, server
+from bench import depth, endless, jobs, machine, mindful, recall, report, scenario, server
 from bench.depth import Depth
 from bench.endless import Endless
+from bench.jobs import Jobs
 from bench.load import WrongAnswer
 from bench.mindful import Mindful
 from bench.recall import Recalled
@@ -23,12 +24,13 @@ from bench.server import NotReady, Process
 SETTLE_SECONDS = 0.5
 LASTING = ("endless", "mindful", "depth", "recall")  # plans of a session that goes on, with servers of their own
 MOST_SCOPES = 1_000
-PLANS = (*scenario.PLANS, *LASTING)
+USUAL = (*scenario.PLANS, *LASTING)
+PLANS = (*USUAL, "jobs")
 
 EPILOG = f"""\
 Every answer is checked; wrong ones end the bench with exit code 1. A missed goal is printed, no failure.
 
-plans: {", ".join(PLANS)}
+plans: {", ".join(USUAL)}; and, if it is asked for, jobs
 
 examples:
   python -m bench                                  about five minutes
@@ -38,6 +40,7 @@ examples:
   python -m bench --only endless,depth             the figures of a session that never ends
   python -m bench --only mindful --long            the same with memory on, 10,000 turns
   python -m bench --only recall --scopes 100       recall among 100 others' long conversations: 3 GB, a while
+  python -m bench --only jobs                      10,000 of them: start, lag, memory; two minutes
   python -m bench --json results.json              raw figures of every round
 """
 
@@ -62,7 +65,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     args.rounds = args.rounds or (1 if args.quick else 3)
     args.seconds = args.seconds or (0.5 if args.quick else 2.0)
     args.starts = 1 if args.only else 2 if args.quick else 3
-    args.plans = args.only.split(",") if args.only else list(PLANS)
+    args.plans = args.only.split(",") if args.only else list(USUAL)
     unknown = set(args.plans) - set(PLANS)
     if unknown:
         parser.error(f"no such plan: {', '.join(sorted(unknown))}; there are {', '.join(PLANS)}")
@@ -131,6 +134,9 @@ class Bench:
         with server.folder(self.args.dir) as home:
             return recall.measure(home, upstream, size, self.say)
 
+    def jobs(self, upstream: Process) -> Jobs:
+        return jobs.measure(self.args.dir, upstream, jobs.sizes(quick=self.args.quick), self.say)
+
     def wants(self, plan: str) -> bool:
         return plan in self.args.plans and not self.args.direct_only
 
@@ -158,6 +164,7 @@ class Bench:
             minded = self.mindful(upstream) if self.wants("mindful") else None
             deep = self.depth(upstream) if self.wants("depth") else None
             recalled = self.recall(upstream) if self.wants("recall") else None
+            appointed = self.jobs(upstream) if self.wants("jobs") else None
         return Results(
             machine=facts,
             rounds=self.args.rounds,
@@ -168,6 +175,7 @@ class Bench:
             mindful=minded,
             depth=deep,
             recall=recalled,
+            jobs=appointed,
             standing={name: Standing(self.ready[name], self.rss[name]) for name in self.ready},
             idle=self.idle,
             loaded_rss_kb=loaded,

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from bench import lasting, remembered
+from bench import lasting, punctual, remembered
 from bench.depth import Depth
 from bench.endless import Endless, Stretch
+from bench.jobs import Jobs
 from bench.load import TURNS_PER_SESSION, Sample
 from bench.machine import Machine
 from bench.mindful import Mindful
@@ -38,6 +39,7 @@ class Results(msgspec.Struct, frozen=True):
     mindful: Mindful | None
     depth: Depth | None
     recall: Recalled | None
+    jobs: Jobs | None
     standing: dict[str, Standing]
     idle: dict[str, Idle]
     loaded_rss_kb: dict[str, int]
@@ -145,6 +147,8 @@ def rows(results: Results) -> list[Row]:
         found += lasting.depth_rows(results.depth)
     if results.recall:
         found += remembered.recall_rows(results.recall)
+    if results.jobs:
+        found += punctual.rows(results.jobs)
     return found + standing_rows(results)
 
 
@@ -161,12 +165,21 @@ def busy_lines(results: Results) -> list[str]:
     lines += [
         busy_line(f"{plan}, turns {some.first:,}-{some.last:,}", some.cores, None) for plan, some in at_once(results)
     ]
+    lines += [busy_line(what, cores, None) for what, cores in fired(results)]
     return lines + verdicts(results)
 
 
 def at_once(results: Results) -> list[tuple[str, Stretch]]:
     found = [("endless", stretch) for stretch in results.endless.stretches] if results.endless else []
     return found + ([("mindful", results.mindful.stretch)] if results.mindful else [])
+
+
+def fired(results: Results) -> list[tuple[str, Cores]]:
+    if not results.jobs:
+        return []
+    found = results.jobs.fired
+    rounds = (("without fires", found.chat), ("with fires", found.chat_beside))
+    return [("jobs, fires", found.cores), *((f"jobs, a client {how}", middle_cores(some)) for how, some in rounds)]
 
 
 def busy_line(what: str, cores: Cores, ratio: float | None) -> str:
@@ -183,7 +196,7 @@ def verdicts(results: Results) -> list[str]:
     lines = []
     direct = [middle_cores(measured.direct) for measured in results.plans.values()]
     through = [middle_cores(measured.everthread) for measured in results.plans.values() if measured.everthread]
-    through += [stretch.cores for _, stretch in at_once(results)]
+    through += [stretch.cores for _, stretch in at_once(results)] + [cores for _, cores in fired(results)]
     if through:
         most = max(max(cores.load, cores.upstream) for cores in through)
         verdict = "neither was the bottleneck" if most < BUSY else "ONE OF THEM MAY BE THE BOTTLENECK"
@@ -224,6 +237,8 @@ def render(results: Results) -> str:
         lines += remembered.mindful_notes(results.mindful)
     if results.recall:
         lines += remembered.recall_notes(results.recall)
+    if results.jobs:
+        lines += punctual.notes(results.jobs)
     table = rows(results)
     lines += ["", line(("", "direct", "everthread", "ratio", "added", "goal", ""))]
     lines += [line(row.cells()) for row in table]

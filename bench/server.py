@@ -76,6 +76,9 @@ class Process:
                     total += int(line.split()[1])
         return total
 
+    def threads(self) -> int:
+        return sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in self.pids())
+
     def await_ready(self, started: float) -> None:
         while time.perf_counter() - started < READY_SECONDS:
             if self.popen.poll() is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from everthread.core.ports import Clock
 from front_door import Client, Everthread
 from upstream import Upstream
 
@@ -42,8 +43,11 @@ def start(upstream: Upstream, tmp_path: Path) -> Iterator[Callable[..., Everthre
     """Starts servers with settings of their own; each is stopped at the end."""
     running: list[Everthread] = []
 
-    def starting(home: Path | None = None, *, upstream_url: str | None = None, **settings: str) -> Everthread:
-        everthread = Everthread(home or tmp_path / f"home{len(running)}", upstream_url or upstream.url, **settings)
+    def starting(
+        home: Path | None = None, *, upstream_url: str | None = None, clock: Clock | None = None, **settings: str
+    ) -> Everthread:
+        home = home or tmp_path / f"home{len(running)}"
+        everthread = Everthread(home, upstream_url or upstream.url, clock, **settings)
         running.append(everthread)
         return everthread
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 from everthread import settings, wiring
+from everthread.core.ports import Clock
 from everthread.http.app import App
 from everthread.http.server import Server, bind, configured
 
@@ -144,7 +145,8 @@ def named(headers: dict[str, str]) -> dict[str, str]:
 class Everthread:
     """A whole server in a thread of its own, on a real socket."""
 
-    def __init__(self, home: Path, upstream: str, **more: str) -> None:
+    def __init__(self, home: Path, upstream: str, clock: Clock | None = None, **more: str) -> None:
+        self.clock = clock
         environ = {
             "EVERTHREAD_HOME": str(home),
             "EVERTHREAD_API_KEY": KEY,
@@ -175,7 +177,7 @@ class Everthread:
             self._ready.set()
 
     async def _serve(self) -> None:
-        async with wiring.running(self.settings) as running:
+        async with wiring.running(self.settings, self.clock) as running:
             self.running = running
             self.loop = asyncio.get_running_loop()
             self._server = Server(configured(App(running.site)), self._ready.set)

@@ -80,9 +80,13 @@ class Upstream:
         request = json.loads(body)
         self.requests.append(request)
         self.headers.append(headers)
-        behaviour = self.plan.pop(0) if self.plan else says(self.answer(request))
+        behaviour = self.plan.pop(0) if self.plan else self.behaviour(request)
         await behaviour(request, writer)
         return not writer.is_closing()
+
+    def behaviour(self, request: dict[str, Any]) -> Behaviour:
+        """What a request meets that nothing is planned for."""
+        return says(self.answer(request))
 
 
 # --- what it answers ---

@@ -4,9 +4,12 @@
     ├── Refused                     change the request
     │   ├── Malformed               a field, a header or the body is not what it must be
     │   │   ├── ContextTooLong      one message alone does not fit the budget
+    │   │   ├── PreviousNotFound    previous_response_id names no response that is kept
+    │   │   ├── UrlRefused          the server does not call that URL
     │   │   └── RejectedUpstream    the model's server said the request is wrong
     │   ├── Unauthenticated         no key, or not a valid one
     │   ├── HostRefused             the Host header names a host that is not served
+    │   ├── OriginRefused           a page of another site asks for a WebSocket
     │   ├── NotFound
     │   │   ├── RouteNotFound
     │   │   └── ModelNotFound
@@ -24,6 +27,7 @@
     │   ├── SessionMoved            the session changed while the turn ran
     │   ├── Overloaded              too many requests at once
     │   ├── Stopping                the server is shutting down
+    │   ├── RunTimedOut             a run took longer than it may
     │   └── UpstreamFailure         the model's server
     │       ├── UpstreamUnreachable     no connection
     │       ├── UpstreamUnauthorized    our key was not accepted there
@@ -33,6 +37,7 @@
     │       ├── UpstreamDisconnected    it cut the stream
     │       ├── UpstreamIncomplete      its stream ended without a finish reason
     │       └── UpstreamMalformed       it sent what cannot be read
+    ├── RunFailed                   what became of a run that came to nothing, told again
     └── Bug                         ours: logged with its trace
 
 A class's docstring is its default message; `code` is part of the API and never changes. Nothing here knows HTTP.
@@ -63,6 +68,17 @@ class Bug(Failure):
     code = "internal_error"
 
 
+class RunFailed(Failure):
+    """The run came to nothing."""
+
+    code = "run_failed"
+
+    def __init__(self, status: str = "failed", code: str = "run_failed", message: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status  # failed, cancelled, interrupted
+        self.why = code  # the code of what went wrong
+
+
 class Refused(Failure):
     """The request cannot be served as it is."""
 
@@ -81,6 +97,21 @@ class ContextTooLong(Malformed):
     code = "context_length_exceeded"
 
 
+class PreviousNotFound(Malformed):
+    """There is no such previous response."""
+
+    code = "previous_response_not_found"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, param="previous_response_id")
+
+
+class UrlRefused(Malformed):
+    """This URL is not called: its host is not on the public Internet, or its port is another service's."""
+
+    code = "url_not_allowed"
+
+
 class RejectedUpstream(Malformed):
     """The model's server rejected the request."""
 
@@ -97,6 +128,12 @@ class HostRefused(Refused):
     """This host name is not served here; add it to EVERTHREAD_ALLOWED_HOSTS if it should be."""
 
     code = "host_not_allowed"
+
+
+class OriginRefused(Refused):
+    """Pages of this origin may not connect; add it to EVERTHREAD_CORS_ORIGINS if they should."""
+
+    code = "origin_not_allowed"
 
 
 class NotFound(Refused):
@@ -215,6 +252,12 @@ class Stopping(Unavailable):
     """The server is shutting down; try again shortly."""
 
     code = "stopping"
+
+
+class RunTimedOut(Unavailable):
+    """The run took longer than it may."""
+
+    code = "run_timed_out"
 
 
 class UpstreamFailure(Unavailable):

@@ -38,6 +38,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     claims: Literal["rules", "model"] = "rules"
     server_tools: Literal["auto", "on", "off"] = "auto"
     commands: Literal["on", "off"] = "on"
+    interrupted_runs: Literal["resume", "fail"] = "resume"
+    webhook_hosts: Names = ()
     store: str | None = None
     allowed_hosts: Names = ()
     cors_origins: Names = ()
@@ -76,7 +78,7 @@ def load(environ: Mapping[str, str] | None = None, *, file: Path | None = None) 
     home = Path(given.get("home") or Path.home() / ".everthread").expanduser().absolute()
     values: dict[str, Any] = {**from_file(file or found_file(home)), **given}
     values["home"] = str(Path(values.get("home") or home).expanduser().absolute())
-    for name in ("fallback_models", "allowed_hosts", "cors_origins"):
+    for name in ("fallback_models", "allowed_hosts", "cors_origins", "webhook_hosts"):
         if isinstance(values.get(name), str):
             values[name] = [item.strip() for item in values[name].split(",") if item.strip()]
     if "upstream_url" not in values:

@@ -17,13 +17,18 @@ import msgspec
 
 from everthread.context.tokens import O200k
 from everthread.context.tokens import Remembering as CountingOnce
+from everthread.core import backoff
 from everthread.core.embedding import Embedder
 from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant
+from everthread.core.job import JobId
 from everthread.core.key import ApiKey, id_in
 from everthread.core.memory import Lag, Memory
 from everthread.core.ports import Clock, Model, Store, TokenCounter
+from everthread.core.queue import Jobs, Queue, Waiting
+from everthread.core.view import Views
 from everthread.embed import choose as embedders
 from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
+from everthread.hooks.courier import HttpCourier
 from everthread.http import auth, request
 from everthread.http.auth import Gate
 from everthread.http.site import Check, Finding, Site
@@ -32,15 +37,24 @@ from everthread.models.embedded.local import Local
 from everthread.models.openai import OpenAI, Timeouts
 from everthread.models.pool import Pool
 from everthread.models.scripted import Scripted
+from everthread.scheduler import Scheduler
 from everthread.settings import Settings
+from everthread.storage.jobs import SqliteJobs
 from everthread.storage.memory import SqliteMemory
+from everthread.storage.parcels import SqliteOutgoing
+from everthread.storage.queue import SqliteQueue
 from everthread.storage.sqlite import SqliteStore
+from everthread.storage.views import SqliteViews
+from everthread.turns.items import Items
+from everthread.turns.jobs import Timetable
 from everthread.turns.memories import Memories
+from everthread.turns.post import Post
 from everthread.turns.recall import Recall
 from everthread.turns.remember import Remembering
 from everthread.turns.rotate import Rotations
 from everthread.turns.run import Turns
-from everthread.wire import chat
+from everthread.turns.runs import Runs
+from everthread.wire import chat, parcels
 
 log = logging.getLogger("everthread")
 
@@ -57,11 +71,14 @@ __all__ = [
 ]
 
 DEFAULT_BUDGET = 12_000
+FAILED_RUNS_KEPT = timedelta(days=7)
+PARCELS_KEPT = timedelta(days=30)
 TIDY_EVERY = 600.0  # seconds
 TIDY_AT_ONCE = 10  # threads: a small portion, so that nobody waits
 REPLAYS_KEPT = timedelta(hours=48)
 LEAST_DISK = 100 * 1024 * 1024
 SHORTEST_STRONG_KEY = 24
+LAST_WORDS = 10.0  # seconds that runs get to finish when the server stops; the next one takes up the others
 FEW = 2  # turns: with more of them, reading for memory stands back
 SLOW_READING = 60.0  # seconds behind
 
@@ -188,8 +205,9 @@ class Running(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Running]:
+async def running(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Running]:
     """Opens every part, and closes each again in the opposite order."""
+    clock = clock or SystemClock()
     rules = gate(settings)
     make_home(settings)
     store = open_store(settings, serving=True)
@@ -202,7 +220,8 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         tidying = asyncio.create_task(tidy(store, settings))
         try:
             counter = await asyncio.to_thread(counting, chosen)  # some 0.3 s, while the embedded model loads
-            async with site(settings, store, chosen, rules, CountingOnce(counter)) as opened:
+            counting_once = CountingOnce(counter)
+            async with site(settings, store, chosen, rules=rules, counter=counting_once, clock=clock) as opened:
                 yield Running(opened, key, chosen.about)
         finally:
             tidying.cancel()
@@ -228,12 +247,13 @@ def embedding(settings: Settings) -> Embedder:
 
 @asynccontextmanager
 async def site(
-    settings: Settings, store: SqliteStore, chosen: Choice, rules: Gate, counter: TokenCounter
+    settings: Settings, store: SqliteStore, chosen: Choice, *, rules: Gate, counter: TokenCounter, clock: Clock
 ) -> AsyncIterator[Site]:
     budget = settings.context_budget or default_budget(chosen.local.context if chosen.local else None)
-    clock, ids = SystemClock(), RandomIds()
+    ids = RandomIds()
     embedder = embedding(settings)
     memory = SqliteMemory(store, embedder.similarities)
+    views = SqliteViews(store, ids)
     recall = Recall(memory=memory, embedder=embedder, counter=counter)
     remembering = Remembering(
         memory=memory,
@@ -246,6 +266,7 @@ async def site(
     on = settings.memory == "on"
     turns = Turns(
         store=store,
+        views=views,
         archive=store,
         model=chosen.model,
         clock=clock,
@@ -259,10 +280,54 @@ async def site(
         remembering=remembering if on else None,
         server_tools=settings.server_tools == "on" or (settings.server_tools == "auto" and chosen.local is None),
     )
+    queue = SqliteQueue(store)
+    runs = Runs(
+        turns=turns,
+        views=views,
+        queue=queue,
+        store=store,
+        clock=clock,
+        ids=ids,
+        worker=ids.new(),
+        resume=settings.interrupted_runs == "resume",
+    )
+    jobs, outgoing = SqliteJobs(store), SqliteOutgoing(store)
+    timetable = Timetable(jobs=jobs, queue=queue, clock=clock, ids=ids, wake=runs.wake)
+    scheduler = Scheduler(timetable=timetable, clock=clock)
+    courier = HttpCourier(settings.webhook_hosts)
+    post = Post(
+        outgoing=outgoing,
+        courier=courier,
+        clock=clock,
+        worker=ids.new(),
+        written=lambda waiting: written(waiting, queue, views),
+        pause=backoff.pause,
+        unhook=lambda waiting: unhook(waiting, queue, jobs, timetable),
+    )
+    runs.over = post.wake
+    await queue.abandoned()  # there is one server process per file
+    await outgoing.abandoned()
+    working = [asyncio.create_task(work) for work in (runs.work(), scheduler.run(), post.work())]
     reading = asyncio.create_task(remembering.run()) if on else None
     try:
         yield Site(
             turns=turns,
+            runs=runs,
+            items=Items(
+                store=store,
+                views=views,
+                clock=clock,
+                ids=ids,
+                counter=counter,
+                budget=budget,
+                changed=remembering.nudge,
+            ),
+            views=views,
+            queue=queue,
+            jobs=jobs,
+            timetable=timetable,
+            post=post,
+            courier=courier,
             memories=Memories(memory=memory, store=store, archive=store, clock=clock, ids=ids, embedder=embedder),
             store=store,
             archive=store,
@@ -281,11 +346,36 @@ async def site(
             },
         )
     finally:
+        await runs.finish(within=LAST_WORDS)
+        for work in working:
+            work.cancel()
+        await asyncio.wait(working)
+        await runs.close()
+        await courier.close()
         if reading is not None:
             reading.cancel()
             await asyncio.wait([reading])
         await turns.rotations.close()
         await embedder.close()
+
+
+async def written(waiting: Waiting, queue: Queue, views: Views) -> bytes | None:
+    """What a webhook is told: of a run what became of it, as it is kept now; None when it is not kept any more."""
+    if waiting.run is None:
+        return waiting.parcel.body
+    run = await queue.run(waiting.tenant, waiting.run)
+    if run is None:
+        return None
+    spot = await views.spot(waiting.tenant, waiting.run)
+    return parcels.body(waiting.parcel.kind, run, spot.step if spot else None, run.ended_at or run.updated_at)
+
+
+async def unhook(waiting: Waiting, queue: Queue, jobs: Jobs, timetable: Timetable) -> None:
+    """A receiver said that it is gone for good: its job delivers nothing any more."""
+    run = await queue.run(waiting.tenant, waiting.run) if waiting.run is not None else None
+    standing = await jobs.job(waiting.tenant, JobId(run.job)) if run is not None and run.job is not None else None
+    if standing is not None and standing.job.hook is not None and standing.job.hook.url == waiting.parcel.url:
+        await timetable.change(waiting.tenant, standing, msgspec.structs.replace(standing.job, hook=None))
 
 
 def rotations(settings: Settings, store: Store) -> Rotations:
@@ -383,6 +473,8 @@ async def tidy(store: Store, settings: Settings) -> None:
             dropped = await store.tidy(
                 unnamed_before=now - timedelta(hours=settings.unnamed_ttl_hours),
                 replays_before=now - REPLAYS_KEPT,
+                runs_before=now - FAILED_RUNS_KEPT,
+                parcels_before=now - PARCELS_KEPT,
                 limit=TIDY_AT_ONCE,
             )
         except Failure as failure:

@@ -13,16 +13,26 @@ import msgspec
 import pytest
 from tests.contract.test_store import NOW, A, B, fresh, imported, put, step, texts
 
-from everthread.core.ids import LineageId, SessionId, SessionKey, Tenant, ThreadId
+from everthread.core.ids import LineageId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.ports import Commit, Reserved
 from everthread.core.session import Place, Session
 from everthread.core.transcript import Card
-from everthread.core.turn import Replay
+from everthread.core.turn import Keep, Replay, TextDelta
+from everthread.core.view import Run
 from everthread.errors import Malformed, SessionExists, SessionMoved
 from everthread.storage import ledger
+from everthread.storage.queue import SqliteQueue
 from everthread.storage.sqlite import SqliteStore
+from everthread.storage.views import SqliteViews
 
 number = itertools.count(1)
+
+
+class Counted:
+    """Ids that can be told apart."""
+
+    def new(self) -> str:
+        return f"made{next(number)}"
 
 
 @pytest.fixture
@@ -524,7 +534,8 @@ async def test_random_trees_stay_in_order(store: SqliteStore, seed: int) -> None
 
 
 async def test_not_a_word_of_a_deleted_session_is_left_in_the_files(store: SqliteStore, tmp_path: Path) -> None:
-    """Among other sessions, with a log, a title, a fork, imported history, a replay and steps that span many pages."""
+    """Among other sessions, with a log, a title, a fork, imported history, views, a run and steps that span many
+    pages."""
     exchanges = imported(("secretaxolotl asked", "secretaxolotl answered"))
     doomed = fresh("doomed", "k", imported=exchanges)
     doomed = await put(store, doomed, "secretaxolotl first", imported=exchanges)
@@ -536,6 +547,22 @@ async def test_not_a_word_of_a_deleted_session_is_left_in_the_files(store: Sqlit
     child = doomed.rotated(SessionId("child"), from_seq=30)
     doomed = await store.rotate(A, doomed, child, log="secretaxolotl in the log", now=NOW)
     await store.amend(A, doomed, now=NOW, title="Of the secretaxolotl")
+    kept_as = Keep(kind="response", request=b'{"instructions":"secretaxolotl"}', metadata={"secretaxolotl": "yes"})
+    doomed = await put(store, doomed, "seen", keep=kept_as)
+    views = SqliteViews(store, Counted())
+    queue = SqliteQueue(store)
+    await views.describe(A, doomed, {"of": "secretaxolotl"})
+    going = Run(
+        id=StepId("going"),
+        kind="response",
+        session=SessionId("doomed"),
+        status="queued",
+        created_at=NOW,
+        updated_at=NOW,
+        turn=b'{"say":"secretaxolotl"}',
+    )
+    await queue.enqueue(A, going, keep=kept_as, replay=None)
+    await queue.journal(A, going.id, [TextDelta("secretaxolotl")], fence=0, now=NOW)
 
     def left() -> int:
         files = [path for path in tmp_path.iterdir() if path.name.startswith("store.db")]

@@ -9,19 +9,37 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.contract.test_archive import branch, fork, known, said
+from tests.contract.test_archive import Counted, branch, fork, known, said
 from tests.contract.test_memory_port import MODEL, World, all_of, claim, reversal, vector, world
 from tests.contract.test_store import NOW, A, B, fresh, imported, step
 
 from everthread.core.claim import Block, ClaimId, Span
-from everthread.core.ids import ScopeId, SessionId, SessionKey
+from everthread.core.ids import ScopeId, SessionId, SessionKey, StepId
+from everthread.core.job import Firing, Job, JobId, Standing
 from everthread.core.memory import Forget, Forgotten, View
 from everthread.core.messages import Message, say
 from everthread.core.ports import Commit
+from everthread.core.schedule import Cron
 from everthread.core.session import Exchange, Session
-from everthread.core.turn import Choice, Outcome, ToolCall, Usage
+from everthread.core.turn import (
+    Choice,
+    Cut,
+    Envelope,
+    Keep,
+    Outcome,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    Turn,
+    Usage,
+)
+from everthread.core.view import Fault, Run
 from everthread.errors import SessionMoved, StoreUnavailable
 from everthread.storage import ledger
+from everthread.storage.jobs import SqliteJobs
+from everthread.storage.queue import SqliteQueue
+from everthread.storage.views import SqliteViews
 
 __all__ = ["world"]
 
@@ -165,6 +183,166 @@ async def test_logs_profiles_and_titles_lose_it_on_every_path(world: World) -> N
     card = await world.store.card(A, SessionId("s"))
     assert card is not None
     assert card.title == "On [forgotten]  "
+    await sound(world, "sesame")
+
+
+async def test_what_stands_beside_responses_and_runs_loses_it_too(world: World) -> None:
+    views = SqliteViews(world.store, Counted())
+    queue = SqliteQueue(world.store)
+    asked = Keep(
+        kind="response", request=b'{"instructions":"say Sesame Street","n":1}', metadata={SECRET: "sesame street"}
+    )
+    session = fresh("s", "k")
+    given = step(session, "hi", cuts=(Cut("text", 0, 0, (6,)),))
+    session = await world.store.commit(A, Commit(session=session, step=given, begins=True, keep=asked))
+    await views.describe(A, session, {"where": "in Sesame Street"})
+    turn = Turn(
+        envelope=Envelope(tenant=A, session_id=SessionId("s")),
+        messages=(say("user", "to Sesame Street"), say("user", "tea")),
+        instructions=(say("system", "mind Sesame Street"),),
+        options=(("user", b'"sesame street"'), ("n", b"1")),
+        keep=asked,
+    )
+    going = Run(
+        id=StepId("going"),
+        kind="response",
+        session=SessionId("s"),
+        status="queued",
+        created_at=NOW,
+        updated_at=NOW,
+        turn=msgspec.json.encode(turn),
+        metadata={"a": SECRET},
+    )
+    await queue.enqueue(A, going, keep=asked, replay=None)
+    await queue.journal(A, going.id, [TextDelta("Ses"), TextDelta("ame Str")], fence=0, now=NOW)
+    await queue.journal(A, going.id, [TextDelta("eet"), ToolCallDelta(0, "c", "f", "{}")], fence=0, now=NOW)
+    broken = msgspec.structs.replace(going, id=StepId("broken"), turn=b'{"text":"sesame street"}', metadata={})
+    await queue.enqueue(A, broken, keep=None, replay=None)
+    await queue.journal(A, broken.id, [TextDelta("tea"), ReasoningDelta("or coffee")], fence=0, now=NOW)
+    failed = msgspec.structs.replace(broken, id=StepId("failed"), turn=b"")
+    await queue.enqueue(A, failed, keep=None, replay=None)
+    await queue.settle(A, failed.id, "failed", fault=Fault("f", "not in Sesame Street"), now=NOW)
+    other = msgspec.structs.replace(failed, id=StepId("other"), session=SessionId("elsewhere"), metadata={"a": "tea"})
+    await queue.enqueue(A, other, keep=None, replay=None)
+    keyed = msgspec.structs.replace(turn, envelope=Envelope(tenant=A, session_key=SessionKey("k")))
+    first = msgspec.structs.replace(
+        going, id=StepId("first"), session=SessionId("to be"), turn=msgspec.json.encode(keyed)
+    )
+    await queue.enqueue(A, first, keep=asked, replay=None)
+    await forget(world, session, text=SECRET)
+    for name in (given.id, going.id, first.id):
+        view = await views.view(A, name, "response")
+        assert view is not None
+        assert json.loads(view.keep.request) == {"instructions": "say [forgotten]  ", "n": 1}
+        assert view.keep.metadata == {"[forgotten]  ": "[forgotten]  "}
+    assert (await views.about(A, session))[1] == {"where": "in [forgotten]  "}
+    found = await queue.run(A, going.id)
+    assert found is not None
+    assert (found.metadata, found.told) == ({"a": "[forgotten]  "}, True)
+    left = msgspec.json.decode(found.turn, type=Turn)
+    assert [message.text for message in (*left.messages, *left.instructions)] == [
+        "to [forgotten]  ", "tea", "mind [forgotten]  "]  # fmt: skip
+    assert left.options == (("user", b'"[forgotten]  "'), ("n", b"1"))
+    assert left.keep is not None
+    assert left.keep.metadata == {"[forgotten]  ": "[forgotten]  "}
+    assert await queue.journalled(A, going.id) == (), "it cannot be told without them"
+    assert await queue.journalled(A, broken.id) == (TextDelta("tea"), ReasoningDelta("or coffee"))
+    unread, over = await queue.run(A, broken.id), await queue.run(A, failed.id)
+    assert unread is not None
+    assert unread.turn == b"", "what cannot be read is not run again"
+    assert over is not None
+    assert over.fault == Fault("f", "not in [forgotten]  ")
+    assert await queue.run(A, other.id) == other
+    await sound(world, "sesame")
+
+
+async def test_what_a_job_is_to_say_loses_it_too_and_the_job_goes_on(world: World) -> None:
+    jobs = SqliteJobs(world.store)
+    session = await world.say(fresh("s", "k"), "in Sesame Street")
+    for name, home, key in (("here", "s", None), ("keyed", "to be", "k"), ("elsewhere", "other", None)):
+        job = Job(
+            id=JobId(name),
+            name="Sesame Street daily",
+            schedule=Cron("0 9 * * *"),
+            prompt="Walk down Sesame Street.",
+            instructions="Mind sesame  street",
+            session_id=SessionId(home),
+            session_key=SessionKey(key) if key else None,
+            created_at=NOW,
+            metadata={"a": SECRET},
+        )
+        await jobs.add(A, Standing(job=job, next_at=NOW, updated_at=NOW))
+    before = [await jobs.job(A, JobId(name)) for name in ("here", "keyed", "elsewhere")]
+    parcel = (
+        "INSERT INTO parcel (tenant, parcel, kind, url, secret, body, state, attempts, due_at, fence, created_at,"
+        " updated_at) VALUES (?, 'p', 'k', 'u', 's', ?, 'waiting', 0, 0, 0, 0, 0)"
+    )
+    await world.store.writing(lambda db: db.execute(parcel, (A, '{"text":"Sesame Street"}')).rowcount)
+    await forget(world, session, text=SECRET)
+    for found in before[:2]:
+        assert found is not None
+        now = await jobs.job(A, found.job.id)
+        assert now is not None
+        assert (now.job.name, now.job.prompt) == ("[forgotten]   daily", "Walk down [forgotten]  .")
+        assert now.job.instructions is not None
+        assert "sesame" not in now.job.instructions
+        assert now.job.metadata == {"a": "[forgotten]  "}
+        assert (now.next_at, now.job.schedule) == (found.next_at, found.job.schedule)
+        assert not await jobs.fire(A, found, Firing((), None), [], now=NOW), "with its old words it is not fired"
+        assert await jobs.fire(A, now, Firing((), None), [], now=NOW)
+    assert await jobs.job(A, JobId("elsewhere")) == before[2], "another's words"
+    with world.store.reading() as db:
+        assert db.execute("SELECT body FROM parcel").fetchone() == ('{"text":"[forgotten]  "}',)
+
+
+async def test_an_answer_that_changes_is_told_in_one_piece(world: World) -> None:
+    views = SqliteViews(world.store, Counted())
+    session = fresh("s")
+    given = step(session, "where?", "in Sesame Street", cuts=(Cut("text", 0, 0, (8, 8)),))
+    await world.store.commit(A, Commit(session=session, step=given, begins=True))
+    await forget(world, session, text=SECRET)
+    spot = await views.spot(A, given.id)
+    assert spot is not None
+    assert (spot.step.answer.text, spot.step.cuts) == ("in [forgotten]  ", ())
+
+
+async def test_words_that_nobody_answered_are_forgotten_like_others(world: World) -> None:
+    views = SqliteViews(world.store, Counted())
+    session = await world.store.begin(A, fresh("s", "k"), now=NOW)
+    steps = await views.append(
+        A, session, [say("user", "I live in Sesame Street"), say("user", "null")], tokens=[5, 1], now=NOW
+    )
+    await world.remember(session, claim("c", steps[0], 1, quote="I live in Sesame Street", span=Span(0, 0, 23)))
+    await world.read()
+    session = await known(world.store, "s")
+    gone = await forget(world, session, text=SECRET)
+    assert ([one.id for one in gone.claims], gone.messages) == (["c"], 1)
+    assert (await forget(world, session, text="null")).messages == 1
+    assert await said(world.store, session) == ["I live in [forgotten]  ", "****"]
+    await sound(world, "sesame")
+
+
+async def test_an_item_that_is_removed_takes_its_claims_along(world: World) -> None:
+    views = SqliteViews(world.store, Counted())
+    session = fresh("s", "k")
+    given = step(session, "", input=(say("user", "I live in Sesame Street"), say("user", "I like tea")))
+    session = await world.store.commit(A, Commit(session=session, step=given, begins=True))
+    address = claim("address", given.id, 1, quote="I live in Sesame Street", span=Span(0, 0, 23))
+    tea = claim("tea", given.id, 1, quote="I like tea", span=Span(1, 0, 10))
+    await world.remember(session, address, tea)
+    await world.read()
+    assert await views.remove(A, session, given.id, 0, None, weigh=lambda _: 3, now=NOW)
+    assert await world.listed(all_of(session)) == []
+    with pytest.raises(SessionMoved):
+        await world.remember(session, address)  # someone was at it
+    works = await world.read()
+    assert ("step", given.id) in [(work.kind, work.name) for work in works], "what is left is read again"
+    told = await world.memory.told(A, given.id)
+    assert told is not None
+    assert [message.text for message in told.messages] == ["I like tea", "Noted."]
+    await world.remember(session, claim("again", given.id, 1, quote="I like tea", span=Span(0, 0, 10)))
+    assert await world.found(View(A, session.scope), "tea") == {("s", 1)}
+    assert await world.found(View(A, session.scope), "sesame") == set()
     await sound(world, "sesame")
 
 
@@ -476,6 +654,20 @@ async def test_everything_of_a_scope_goes(world: World, key: str | None) -> None
         session, claim("hand", None, 0, quote="Sesame Street"), claim("c", await world.last(forked), 1)
     )
     other = await world.say(fresh("other", "k2"), "tea")
+    queue = SqliteQueue(world.store)
+    kept = Keep(kind="response", request=b'{"instructions":"Sesame Street"}')
+    forked = await world.say(forked, "again", begins=False, keep=kept)
+    going = Run(
+        id=StepId("r"), kind="response", session=SessionId("s"), status="queued", created_at=NOW, updated_at=NOW
+    )
+    await queue.enqueue(A, going, keep=kept, replay=None)
+    await queue.journal(A, going.id, [TextDelta(SECRET)], fence=0, now=NOW)
+    if key is not None:
+        turn = Turn(envelope=Envelope(tenant=A, session_key=SessionKey(key)), messages=(say("user", SECRET),))
+        unborn = msgspec.structs.replace(
+            going, id=StepId("r2"), session=SessionId("to be"), turn=msgspec.json.encode(turn)
+        )
+        await queue.enqueue(A, unborn, keep=kept, replay=None)
     would = await forget(world, session, everything=True, dry_run=True)
     assert (would.sessions, {one.id for one in would.claims}) == (2, {"hand", "c"})
     assert await forget(world, session, everything=True) == would
@@ -485,8 +677,8 @@ async def test_everything_of_a_scope_goes(world: World, key: str | None) -> None
     with world.store.reading() as db:
         counts = [
             db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("scope", "thread", "claim", "prior", "vector", "step")
+            for table in ("scope", "thread", "claim", "prior", "vector", "step", "view", "run", "journal")
         ]
-    assert counts == [2 if key else 1, 1, 0, 0, 0, 1]
+    assert counts == [2 if key else 1, 1, 0, 0, 0, 1, 0, 0, 0]
     assert await said(world.store, other) == ["tea", "Noted."]
     await sound(world, "sesame")

@@ -455,7 +455,7 @@ def routed(method: str, path: str, status: int = 404, **more: Any) -> Case:
     )
 
 
-ONLY_POST = {"status": 405, "code": "method_not_allowed", "answered_with": (("allow", "POST"),)}
+GET_AND_POST = {"status": 405, "code": "method_not_allowed", "answered_with": (("allow", "GET, POST"),)}
 
 ROUTES = [
     routed("GET", "/"),
@@ -481,14 +481,12 @@ ROUTES = [
     routed("GET", "/v1/models/%00", code="model_not_found"),
     routed("GET", "/v1/models/%ff", code="model_not_found"),
     routed("GET", "/v1/models/" + "m" * 8_000, code="model_not_found"),
-    routed("GET", CHAT, **ONLY_POST),
-    routed("PUT", CHAT, **ONLY_POST),
-    routed("PATCH", CHAT, **ONLY_POST),
-    routed("DELETE", CHAT, **ONLY_POST),
-    routed("HEAD", CHAT, **ONLY_POST),
-    routed("OPTIONS", CHAT, **ONLY_POST),
-    routed("TRACE", CHAT, **ONLY_POST),
-    routed("PROPFIND", CHAT, **ONLY_POST),
+    routed("PUT", CHAT, **GET_AND_POST),
+    routed("PATCH", CHAT, **GET_AND_POST),
+    routed("DELETE", CHAT, **GET_AND_POST),
+    routed("OPTIONS", CHAT, **GET_AND_POST),
+    routed("TRACE", CHAT, **GET_AND_POST),
+    routed("PROPFIND", CHAT, **GET_AND_POST),
     routed("POST", "/v1/models", 405, code="method_not_allowed"),
     routed("DELETE", "/v1/models/fake-model", 405, code="method_not_allowed"),
     routed("POST", "/health", 405, code="method_not_allowed"),

@@ -665,7 +665,7 @@ def test_a_pages_request_is_answered_with_readable_headers(page: Client, name: s
         ("/health", {}, 200),
         ("/v1/capabilities", {}, 200),
         ("/nowhere", {}, 404),
-        ("/v1/chat/completions", {}, 405),
+        ("/v1/runs", {}, 405),
         ("/v1/models", {"Authorization": "Bearer wrong"}, 401),
         ("/v1/models", {"X-Request-Id": "x" * 300}, 400),
     ],

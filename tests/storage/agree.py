@@ -12,7 +12,9 @@ from everthread.core.ids import LineageId, ScopeId, Tenant, ThreadId
 from everthread.core.ports import Recorded, Reserved
 from everthread.core.session import Session
 from everthread.core.turn import Replay
+from everthread.core.view import Sort
 from everthread.storage.sqlite import SqliteStore
+from everthread.storage.views import SqliteViews
 
 A, B = Tenant("a"), Tenant("b")
 WORD = "word"  # in everything that is said, so that a search finds all of it
@@ -22,6 +24,7 @@ async def all_in_order(store: SqliteStore, model: Model) -> None:
     await compare(store, model)
     await compare_archive(store, model)
     await compare_index(store, model)
+    await compare_views(store, model)
     assert await store.check(repair=False) == ()
 
 
@@ -103,6 +106,34 @@ async def compare_tree(store: SqliteStore, model: Model, thread_id: ThreadId) ->
         assert {card.session_key for card in b.sessions} == {thread.key}
 
 
+async def compare_views(store: SqliteStore, model: Model) -> None:
+    """Each step that was streamed is seen, in the thread that holds it; and the items are what the paths say."""
+    views = SqliteViews(store, Nobody())
+    for tenant in (A, B):
+        alive = model.alive(tenant)
+        found, more = await views.views(tenant, "completion", sort=Sort(), after=None, limit=10_000, order="asc")
+        assert not more
+        assert {view.id for view in found} == {name for name, (_, said) in alive.items() if said.cuts}
+    for path in model.paths.values():
+        tenant = model.threads[path.thread].tenant
+        for said in path.steps:
+            spot = await views.spot(tenant, said.id)
+            assert spot is not None
+            assert (spot.step.input or (spot.step.answer,)) == (said.input or (said.answer,))
+            assert spot.step.cuts == said.cuts
+    for lineage, path in model.paths.items():
+        tenant = model.threads[path.thread].tenant
+        tip = await store.tip(tenant, lineage)
+        page = await views.items(tenant, tip, after=None, limit=10_000, order="asc")
+        texts = [message.text for one in page.steps for _, message in one.messages]
+        assert texts == [text for _, text in path.transcript()]
+
+
+class Nobody:
+    def new(self) -> str:
+        raise AssertionError("nothing is made here")
+
+
 async def compare_index(store: SqliteStore, model: Model) -> None:
     """Each message of each step is found once, in the scope of a thread that holds it."""
     for tenant in (A, B):
@@ -150,6 +181,7 @@ async def left(store: SqliteStore) -> list[str]:
         "claim",
         "outbox",
         "replay",
+        "view",
         "scope WHERE session_key IS NULL",
     )
     with store._read() as db:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from tests.storage.model import Model
 
 from everthread.core.ids import LineageId, SessionKey, Tenant
 from everthread.core.ports import Commit, Reserved
 from everthread.core.session import Exchange, Place, Session
-from everthread.core.turn import Replay, Step
+from everthread.core.turn import Keep, Replay, Step
 from everthread.storage.sqlite import SqliteStore
+from everthread.storage.views import SqliteViews
 
 
 @dataclass
@@ -27,7 +29,35 @@ class Deed:
 
 
 def committed(tenant: Tenant, commit: Commit) -> Callable[[SqliteStore], Awaitable[Any]]:
-    return lambda store: store.commit(tenant, commit)
+    return lambda store: store.commit(tenant, msgspec.structs.replace(commit, keep=kept(commit.step)))
+
+
+def kept(given: Step) -> Keep | None:
+    """A step that was streamed is to be seen as a completion, too."""
+    return Keep(kind="completion", request=b"{}") if given.cuts else None
+
+
+def named(session: Session, given: Step) -> Session:
+    """What is seen so has a name."""
+    return msgspec.structs.replace(session, named=session.named or bool(given.cuts))
+
+
+def item(tenant: Tenant, session: Session, given: Step) -> Deed:
+    """A message that nobody answered."""
+
+    class Given:
+        def new(self) -> str:
+            return given.id
+
+    async def run(store: SqliteStore) -> None:
+        views = SqliteViews(store, Given())
+        steps = await views.append(tenant, session, given.messages(), tokens=[given.tokens], now=given.stored_at)
+        assert steps == (given.id,)
+
+    def allowed(model: Model) -> bool:
+        return model.unmoved(session) and len(model.paths[session.lineage].steps) == session.last_seq
+
+    return Deed(tenant, run, allowed, lambda model: model.say(session, given, None))
 
 
 def append(
@@ -41,7 +71,8 @@ def append(
     async def run(store: SqliteStore) -> Session:
         if replay is not None:
             assert await store.reserve(tenant, replay, now=given.said_at) == Reserved()
-        return await store.commit(tenant, Commit(session=session, step=given, bind=bind, replay=replay))
+        commit = Commit(session=session, step=given, bind=bind, replay=replay, keep=kept(given))
+        return await store.commit(tenant, commit)
 
     def allowed(model: Model) -> bool:
         if not model.unmoved(session) or len(model.paths[session.lineage].steps) != session.last_seq:
@@ -49,7 +80,7 @@ def append(
         return bind is None or model.threads[session.thread].key is None
 
     def change(model: Model) -> None:
-        model.say(session, given, bind)
+        model.say(named(session, given), given, bind)
         if replay is not None:
             model.replays[(tenant, replay.key)] = given.id
 
@@ -59,7 +90,7 @@ def append(
 def start(tenant: Tenant, session: Session, given: Step, imported: tuple[Exchange, ...]) -> Deed:
     def change(model: Model) -> None:
         model.begin(tenant, session, given.stored_at, imported=imported)
-        model.say(session, given, None)
+        model.say(named(session, given), given, None)
 
     return Deed(
         tenant,
@@ -78,7 +109,7 @@ def branch(tenant: Tenant, session: Session, given: Step, at: Place) -> Deed:
     def change(model: Model) -> None:
         imported, steps, log = model.shared(at)
         model.path(tenant, session, imported=imported, steps=steps, log=log)
-        model.say(session, given, None)
+        model.say(named(session, given), given, None)
 
     run = committed(tenant, Commit(session=session, step=given, branches=True))
     return Deed(tenant, run, allowed, change, session.lineage)

@@ -26,13 +26,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from tests.contract.test_store import step
 from tests.storage.agree import WORD, A, B, alike, all_in_order, compare, compare_replays, left
-from tests.storage.deeds import Deed, append, branch, delete, end, opened, rotate, start, tidy
+from tests.storage.deeds import Deed, append, branch, delete, end, item, opened, rotate, start, tidy
 from tests.storage.model import Model, Path
 
 from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.messages import say
 from everthread.core.session import Exchange, Place, Session, begin
-from everthread.core.turn import Replay, Source, Step
+from everthread.core.turn import Cut, Replay, Source, Step
 from everthread.errors import SessionExists, SessionMoved
 from everthread.storage.sqlite import SqliteStore
 
@@ -99,6 +99,7 @@ class Words:
     parent_message_id: str | None
     named: bool
     replay: bool
+    streamed: bool
 
 
 WORDS = st.builds(
@@ -111,6 +112,7 @@ WORDS = st.builds(
     parent_message_id=st.sampled_from([None, "m1", "m2", None, ""]),
     named=st.booleans(),
     replay=st.sampled_from([False, False, True]),
+    streamed=st.sampled_from([False, False, True]),
 )
 
 
@@ -324,7 +326,15 @@ class Conversations(RuleBasedStateMachine):
             rolling=digest(session.rolling, *texts) if words.source == "api" else session.rolling,
             message_id=words.message_id,
             parent_message_id=words.parent_message_id,
+            cuts=(Cut("text", 0, 0, (len(words.answer),)),) if words.streamed else (),
         )
+
+    def added(self, session: Session, words: Words) -> Step:
+        """A message that nobody answers: the model has it as an answer to nothing."""
+        alone = replace(words, source="job", message_id=None, parent_message_id=None, streamed=False)
+        given = self.said(session, alone)
+        message = say("user", words.question[0])
+        return msgspec.structs.replace(given, source="import", input=(), answer=message)
 
     def first_said(self, session: Session, words: Words) -> Step:
         """What a path begins with: it is a client that leaves another one, never a job."""
@@ -522,13 +532,19 @@ class Conversations(RuleBasedStateMachine):
         replay = Replay(self.unique("r"), b"print") if words.replay else None
         self.do(append(tenant, session, self.said(session, words), bind=bind, replay=replay), crash=crash)
 
+    @precondition(lambda self: self.model.ids)
+    @rule(pick=PICK, words=WORDS, crash=CRASH)
+    def an_item_is_added(self, pick: int, words: Words, crash: int | None) -> None:
+        tenant, session = self.seen(pick)
+        self.do(item(tenant, session, self.added(session, words)), crash=crash)
+
     @precondition(lambda self: self.held)
     @rule(pick=PICK, kind=PICK, upto=PICK, words=WORDS, bind=KEYS)
     def a_late_writer_comes(self, pick: int, kind: int, upto: int, words: Words, bind: SessionKey | None) -> None:
         """With a session that was true once; it may have moved since, or be gone."""
         tenant, session = one(self.held[-20:], pick)
         bind = bind if session.session_key is None else None
-        match kind % 4:
+        match kind % 5:
             case 0 if session.thread not in self.model.threads:
                 self.do(delete(tenant, session, self.now))
             case 1 if self.usable(session):
@@ -537,6 +553,8 @@ class Conversations(RuleBasedStateMachine):
                 self.do(rotate(tenant, session, child, self.now))
             case 2:
                 self.do(end(tenant, session, self.now))
+            case 3 if self.usable(session):
+                self.do(item(tenant, session, self.added(session, words)))
             case _:
                 if self.usable(session) or bind:
                     self.do(append(tenant, session, self.said(session, words), bind=bind))
@@ -650,6 +668,8 @@ class Conversations(RuleBasedStateMachine):
                 case 3:
                     begun = self.fresh(SessionId("n0"), None, named=words.named)
                     deeds.append(start(tenant, begun, self.said(begun, words), ()))
+                case 4:
+                    deeds.append(item(tenant, session, self.added(session, words)))
                 case _:
                     deeds.append(append(tenant, session, self.said(session, words)))
         if bind is not None and session.session_key is None:  # the last one

@@ -8,12 +8,18 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.contract.test_store import A, fresh, put, texts
+from tests.contract.test_archive import Counted
+from tests.contract.test_store import NOW, A, fresh, put, step, texts
 
-from everthread.core.ids import SessionId
+from everthread.core.ids import SessionId, StepId
+from everthread.core.ports import Commit, Recorded
+from everthread.core.turn import Keep, Replay
 from everthread.errors import StoreInUse, StoreUnavailable
+from everthread.storage import check, terms
+from everthread.storage.queue import SqliteQueue
 from everthread.storage.schema import MIGRATIONS
-from everthread.storage.sqlite import SqliteStore
+from everthread.storage.sqlite import SqliteStore, statements
+from everthread.storage.views import SqliteViews
 from everthread.storage.writer import Writer
 
 
@@ -90,6 +96,36 @@ async def test_check_finds_a_damaged_index_and_repairs_it(tmp_path: Path) -> Non
         ("UPDATE thread SET prior = x'00'", "imported history is missing"),
         ("INSERT INTO replay VALUES ('a', 'k', x'00', 'gone', 0)", "missing step"),
         ("DELETE FROM chunk WHERE seq = 1", "not in the index"),
+        (
+            "INSERT INTO view SELECT 'a', 'response', 'gone', thread, '{}', '{}', NULL, NULL, NULL, 0, 0 FROM thread",
+            "a view shows a step that is missing",
+        ),
+        (
+            "INSERT INTO view VALUES ('a', 'response', 'never', NULL, '{}', '{}', NULL, NULL, NULL, 1, 0)",
+            "a view shows a step that is missing",
+        ),
+        (
+            "INSERT INTO view SELECT 'a', 'completion', step, 'other', '{}', '{}', NULL, NULL, NULL, 0, 0 FROM step",
+            "a view is of another thread than its step",
+        ),
+        (
+            "INSERT INTO run (tenant, run, kind, session, status, turn, told, metadata, ticket, created_at, updated_at)"
+            " VALUES ('a', 'r', 'run', 's', 'completed', '', 0, '{}', x'', 0, 0)",
+            "a run is completed, and its step is missing",
+        ),
+        ("INSERT INTO journal VALUES ('a', 'r', 1, '[]')", "what a run said is kept without it"),
+        (
+            "INSERT INTO run (tenant, run, kind, session, status, turn, told, metadata, ticket, created_at, updated_at,"
+            " held_until) VALUES ('a', 'r', 'run', 's', 'failed', '', 0, '{}', x'', 0, 0, 1)",
+            "a run is over, and somebody holds it",
+        ),
+        ("INSERT INTO job VALUES ('a', 'j', '', NULL, '', 1, 0, 0, 0, 1)", "a job is removed, and is still to fire"),
+        ("INSERT INTO job VALUES ('a', 'j', '', NULL, '{', 1, 0, 0, 0, 0)", "a job cannot be read"),
+        (
+            "INSERT INTO parcel VALUES ('a', 'p', 'r', 'k', 'u', 's', '', 'waiting', 0, 0, NULL, NULL, 0, NULL, NULL,"
+            " 0, 0)",
+            "a parcel tells of a run that is missing",
+        ),
     ],
 )
 async def test_check_finds_what_must_not_be(tmp_path: Path, damage: str, found: str) -> None:
@@ -100,6 +136,8 @@ async def test_check_finds_what_must_not_be(tmp_path: Path, damage: str, found: 
         session = await put(store, session, word)
     await store._write(lambda db: db.execute(damage))
     problems = "; ".join(problem.what for problem in await store.check(repair=False))
+    if found in check.DERIVED:
+        assert [problem.mended for problem in await store.check(repair=True)] == [True]
     await store.close()
     assert found in problems
 
@@ -196,4 +234,75 @@ async def test_a_file_of_the_first_schema_goes_on(tmp_path: Path) -> None:
     assert (session.messages, session.last_seq, session.from_seq) == (4, 2, -1)
     session = await put(store, session, "and on")
     assert (await texts(store, session))[-2:] == ["and on", "Noted."]
+    await store.close()
+
+
+async def test_a_file_of_the_third_schema_has_views_from_now_on(tmp_path: Path) -> None:
+    """What the third version wrote: a thread with one step, and a replay key that led to it."""
+    db = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    terms.install(db)
+    db.execute("CREATE TABLE migration (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)")
+    for number, script in enumerate(MIGRATIONS[:3], start=1):
+        for statement in statements(script):
+            db.execute(statement)
+        db.execute("INSERT INTO migration VALUES (?, 0)", (number,))
+    db.execute("INSERT INTO scope VALUES (1, 'a', 'scope', NULL, NULL, 0)")
+    db.execute("INSERT INTO thread VALUES ('a', 't', 1, 's', 'l', 1, NULL, NULL, 0, 0, 'api', NULL)")
+    db.execute("INSERT INTO lineage VALUES ('a', 'l', 't', NULL, NULL, 's', 1, x'00', NULL, 2, 1, 1, 0)")
+    db.execute(
+        "INSERT INTO session (tenant, session, thread, lineage, from_seq, created_at) VALUES ('a', 's', 't', 'l', 1, 0)"
+    )
+    reply = '{"model":"m","finish":"stop","context":{"prompt_tokens":1,"budget":1,"prefix":0,"window":0}}'
+    db.execute(
+        "INSERT INTO step VALUES (NULL, 'a', 'l', 1, 't', 's', 'st1', 'st1', 'api', ?, ?, ?, 0, 0, NULL, NULL, x'00',"
+        " 10, 1, 1, 0, NULL, 2, NULL)",
+        ('[{"role":"user","content":"hi"}]', '{"role":"assistant","content":"ho"}', reply),
+    )
+    for role, text, message in (("user", "hi", 0), ("assistant", "ho", 1)):
+        db.execute(
+            "INSERT INTO chunk VALUES (NULL, 'a', 1, 't', 'l', 1, ?, 0, ?, 'st1', NULL, ?, 0)", (role, text, message)
+        )
+    db.execute("INSERT INTO replay VALUES ('a', 'k', x'00', 'st1', 0)")
+    db.close()
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    views = SqliteViews(store, Counted())
+    assert await store.check(repair=False) == ()
+    session = await store.find(A, SessionId("s"))
+    assert session is not None
+    assert isinstance(await store.reserve(A, Replay("k", b"\0"), now=NOW), Recorded)
+    spot = await views.spot(A, StepId("st1"))
+    assert spot is not None
+    assert (spot.session, spot.step.cuts) == (session, ())
+    given = step(session, "and on")
+    session = await store.commit(A, Commit(session=session, step=given, keep=Keep(kind="response", request=b"{}")))
+    assert await views.drop(A, given.id, "response", now=NOW)
+    assert await texts(store, session) == ["hi", "ho", "and on", "Noted."], "an old thread's id was used"
+    await store.close()
+
+
+async def test_a_file_of_the_fourth_schema_has_a_queue_from_now_on(tmp_path: Path) -> None:
+    """What the fourth version wrote: a run that waits, one that was cut short, one that failed."""
+    db = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    terms.install(db)
+    db.execute("CREATE TABLE migration (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)")
+    for number, script in enumerate(MIGRATIONS[:4], start=1):
+        for statement in statements(script):
+            db.execute(statement)
+        db.execute("INSERT INTO migration VALUES (?, 0)", (number,))
+    for number, status in enumerate(("queued", "running", "failed")):
+        db.execute(
+            "INSERT INTO run VALUES ('a', ?1, 'run', 's', NULL, ?1, '{}', 0, NULL, '{}', NULL, NULL, x'', NULL, ?2, 5)",
+            (status, number),
+        )
+    db.close()
+    store = SqliteStore(tmp_path / "x.db")
+    await store.open()
+    queue = SqliteQueue(store)
+    assert await store.check(repair=False) == ()
+    taken = await queue.take("w", now=NOW, until=NOW, limit=9)
+    assert [(one.run.id, one.fence, one.run.attempt) for one in taken] == [("queued", 1, 1), ("running", 1, 1)]
+    failed = await queue.run(A, StepId("failed"))
+    assert failed is not None
+    assert failed.ended_at == failed.updated_at
     await store.close()

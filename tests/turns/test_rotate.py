@@ -18,6 +18,7 @@ from everthread.core.turn import Envelope, Finished, Turn
 from everthread.errors import SessionMoved, StoreUnavailable
 from everthread.models.scripted import Scripted
 from everthread.storage.sqlite import SqliteStore
+from everthread.storage.views import SqliteViews
 from everthread.turns.run import Turns
 
 A = Tenant("a")
@@ -64,6 +65,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Stubborn]:
 def turns(store: SqliteStore, model: Scripted, *, budget: int = BUDGET) -> Turns:
     return Turns(
         store=store,
+        views=SqliteViews(store, Numbered()),
         archive=store,
         model=model,
         clock=Ticking(),

@@ -11,7 +11,7 @@ import msgspec
 from everthread.agent import usage
 from everthread.agent.ability import What
 from everthread.agent.sift import Seam, Sift
-from everthread.agent.toolbox import MOST_CALLS, MOST_ROUNDS, Arguments, Offer, Toolbox, arguments, within
+from everthread.agent.toolbox import MOST_ROUNDS, Arguments, Offer, Toolbox, arguments, within
 from everthread.core.messages import Message
 from everthread.core.ports import Model
 from everthread.core.turn import (
@@ -67,7 +67,7 @@ class Rounds:
         self._offer = offer
         self._box = toolbox
         self._left = toolbox.room - offer.weight  # tokens
-        self._calls = MOST_CALLS  # left
+        self._calls = toolbox.calls  # left
         self._stage = Stage.OFFERED
         self._past: tuple[Exchange, ...] = ()
         self._thoughts = not toolbox.ability.lacks(prompt.model, "thoughts")

@@ -72,9 +72,11 @@ class Toolbox:
         counter: TokenCounter,
         ability: Ability,
         patience: float = PATIENCE,
+        calls: int = MOST_CALLS,
     ) -> None:
         self._tools = tools
         self._patience = patience
+        self.calls = calls  # at most
         self.room = room
         self.counter = counter
         self.ability = ability

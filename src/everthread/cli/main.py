@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from everthread import __version__
-from everthread.cli import chat, check, eval, keys, memory, models, serve, sessions  # noqa: A004 - a command's name
+from everthread.cli import chat, check, eval, jobs, keys, memory, models, serve, sessions  # noqa: A004 - a command's name
 from everthread.errors import Failure
 
 EPILOG = """\
@@ -15,6 +15,7 @@ first steps:
   everthread chat                  talk to it in the terminal
   everthread sessions list         see which conversations there are
   everthread memory list --help    see what is remembered, correct it, forget it
+  everthread jobs add --help       have something said on a schedule
   everthread keys create           make another API key
 
 Settings come from the environment (EVERTHREAD_...) or from everthread.toml; docs/settings.md lists them.
@@ -30,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"everthread {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (serve, chat, sessions, memory, keys, models, check, eval):
+    for room in (serve, chat, sessions, memory, jobs, keys, models, check, eval):
         room.register(commands)
     return top
 

@@ -199,7 +199,7 @@ def units(past: tuple[Past, ...]) -> list[tuple[Past, ...]]:
 
 def unanswered(unit: tuple[Past, ...], answered_next: set[str | None]) -> int:
     """How many tool calls of a unit neither it nor what follows at once answers."""
-    calls = [call for step in unit for call in step.messages[-1].calls]
+    calls = [call for step in unit for call in step.calls]
     if not calls:
         return 0
     answered = answered_next | {message.answers for step in unit for message in step.messages}
@@ -207,15 +207,17 @@ def unanswered(unit: tuple[Past, ...], answered_next: set[str | None]) -> int:
 
 
 def closed(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The same conversation, with every tool call answered: "[no result]" where the client went on without one."""
-    if not any(message.calls for message in messages):
+    """The same conversation, with every tool call answered: "[no result]" where the client went on without one. A
+    result whose call was taken out goes with it."""
+    if not any(message.calls or message.answers for message in messages):
         return messages
     whole: list[Message] = []
     waiting: list[str] = []
     for message in messages:
         if message.answers is not None:
-            if message.answers in waiting:
-                waiting.remove(message.answers)
+            if message.answers not in waiting:
+                continue
+            waiting.remove(message.answers)
         elif waiting:
             whole.extend(no_result(call) for call in waiting)
             waiting = []

@@ -89,7 +89,7 @@ def full(past: tuple[Past, ...], to: Room) -> bool:
 
 def open_call(past: tuple[Past, ...]) -> bool:
     """The last answer called a tool and has no result yet."""
-    return bool(past) and bool(past[-1].messages[-1].calls)
+    return bool(past) and bool(past[-1].calls)
 
 
 class Sealed(msgspec.Struct, frozen=True):

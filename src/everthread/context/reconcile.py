@@ -128,6 +128,8 @@ def rolled(before: bytes, messages: tuple[Message, ...]) -> bytes:
     digest = hashlib.sha256(before)
     answered = False
     for message in with_continuations(messages):
+        if message.is_instruction:
+            continue
         if answered:  # each answer ends a link of the chain, also where several came in at once
             digest = hashlib.sha256(digest.digest()[:16])
         answered = message.role == "assistant"

@@ -53,3 +53,14 @@ def run_id(step: StepId) -> str:
 
 def completion_id(step: StepId) -> str:
     return f"chatcmpl-{step}"
+
+
+def response_id(step: StepId) -> str:
+    return f"resp_{step}"
+
+
+def step_of(name: str, prefix: str) -> StepId | None:
+    """The step that an id of this kind names; None when it does not look like one."""
+    bare = name.removeprefix(prefix)
+    well_formed = bare != name and len(bare) <= LONGEST_NAME and bare.isascii() and bare.isalnum()
+    return StepId(bare) if well_formed else None

@@ -28,6 +28,11 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     def is_instruction(self) -> bool:
         return self.role in {"system", "developer"}
 
+    @property
+    def is_silent(self) -> bool:
+        """It only says what an assistant thought; no model is shown that again."""
+        return self.role == "assistant" and not self.text and not self.calls and b'"thought":' in self.raw
+
 
 def say(role: Role, text: str) -> Message:
     """A plain text message made by the server itself."""

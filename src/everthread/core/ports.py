@@ -14,7 +14,7 @@ from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey
 from everthread.core.key import ApiKey
 from everthread.core.messages import Message, with_continuations
 from everthread.core.session import Exchange, Place, Session
-from everthread.core.turn import ModelEvents, OnBusy, Prompt, Replay, Step
+from everthread.core.turn import Keep, ModelEvents, OnBusy, Prompt, Replay, Step
 
 
 class Clock(Protocol):
@@ -69,13 +69,19 @@ class Past(msgspec.Struct, frozen=True):
     """A step, or an imported exchange, as a later prompt sees it."""
 
     messages: tuple[Message, ...]
-    tokens: int
+    tokens: int  # of these
     turn: StepId | None = None  # None: imported
     seq: int = 0
     at: datetime | None = None  # when it was said
     tooled: bool = False  # it calls tools, or has their results
     size: int = 0  # bytes, about: what it takes to keep it at hand
     tail: str = ""  # what it was given from memory: shown again while its turn goes on
+    instructions: tuple[Message, ...] = ()  # that were said among its messages, and still apply
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The tool calls that its last message makes."""
+        return self.messages[-1].calls if self.messages else ()
 
 
 def past_of(
@@ -87,6 +93,9 @@ def past_of(
     *,
     tail: str = "",
 ) -> Past:
+    instructions = tuple(message for message in messages if message.is_instruction)
+    if instructions or any(message.is_silent for message in messages):
+        messages = tuple(message for message in messages if not (message.is_instruction or message.is_silent))
     messages = with_continuations(messages)
     return Past(
         messages,
@@ -95,8 +104,9 @@ def past_of(
         seq,
         at,
         tooled=any(message.calls or message.answers for message in messages),
-        size=200 + sum(2 * len(message.raw) + 200 for message in messages) + len(tail),
+        size=200 + sum(2 * len(message.raw) + 200 for message in (*messages, *instructions)) + len(tail),
         tail=tail,
+        instructions=instructions,
     )
 
 
@@ -139,6 +149,9 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     bind: SessionKey | None = None  # the session key an unkeyed session joins now
     replay: Replay | None = None
     profile: Block | None = None  # that a new thread begins with
+    keep: Keep | None = None  # what the step is to be seen as
+    asked: bool = True  # the client itself named the session
+    fence: int | None = None  # of the run of the step's name, which this completes; its view is there already
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -253,8 +266,18 @@ class Store(Protocol):
         that came since are in the child's window. Returns the child as it is now, or raises SessionMoved."""
         ...
 
-    async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
-        """Drops unnamed threads that nobody continued since, and old replay records; returns how many."""
+    async def tidy(
+        self,
+        *,
+        unnamed_before: datetime,
+        replays_before: datetime,
+        runs_before: datetime,
+        parcels_before: datetime | None = None,
+        limit: int,
+    ) -> int:
+        """Drops unnamed threads that nobody continued since, old replay records, runs that came to nothing long ago
+        (but for those of jobs), parcels that arrived or were given up long ago, and what is left of removed jobs;
+        returns how many."""
         ...
 
     async def search(self, tenant: Tenant, scope: ScopeId, query: str, *, limit: int) -> tuple[Hit, ...]: ...

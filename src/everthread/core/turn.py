@@ -7,7 +7,7 @@ of an event stream is a few of them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -19,6 +19,7 @@ from everthread.core.messages import Message
 from everthread.core.session import Session
 
 Source = Literal["api", "job", "run", "import"]
+ViewKind = Literal["response", "completion"]
 OnBusy = Literal["queue", "reject", "interrupt"]
 
 INTERRUPTED = "[interrupted]"  # the whole answer of a turn that was ended before its first word
@@ -50,6 +51,23 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     key_prefix: str | None = None  # the API key may only touch session keys that begin so
     wait_for_memory: bool = False  # until all that was said before has been read
     server_tools: bool = True  # the server's own tools may be offered to the model
+    found: bool = False  # the session id is what something else led to: the client did not name it
+
+    @property
+    def asked(self) -> SessionId | None:
+        """The session id that the client itself sent."""
+        return None if self.found else self.session_id
+
+
+class Keep(msgspec.Struct, frozen=True, kw_only=True):
+    """That a step is also to be seen as one of OpenAI's objects, and what the client asked for."""
+
+    kind: ViewKind
+    request: bytes  # JSON object: what the object shows again
+    metadata: Mapping[str, str] = {}
+    previous: StepId | None = None  # the response it went on from
+    conversation: SessionId | None = None
+    background: bool = False
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +79,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None  # None: the default model answers
     options: Options = ()
     source: Source = "api"
+    carried: tuple[Message, ...] = ()  # those of the instructions that later turns are given as well
+    store: bool = True  # False: it reads, and leaves nothing behind
+    after: StepId | None = None  # it goes on after this very step, and all its messages are new
+    appends: bool = False  # all its messages are new, whatever they are: there is no history among them
+    keep: Keep | None = None
+    name: StepId | None = None  # known beforehand: somebody was told so
+    fence: int | None = None  # of the run that it is: the number of the taking that it runs under
+    compact_at: int | None = None  # tokens of a prompt at which the client wants to hear what was said in short
+    searches: int | None = None  # how often the model may look things up by itself; None: as usual
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +151,18 @@ ModelEvent = Opened | TextDelta | ReasoningDelta | RefusalDelta | ToolCallDelta 
 ModelEvents = AsyncGenerator[Sequence[ModelEvent], None]
 
 # --- what it adds up to ---
+
+
+class Cut(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How a part of an answer was cut when it was streamed: the lengths of pieces that followed each other."""
+
+    what: Literal["text", "thought", "refusal", "call"]
+    choice: int
+    call: int  # which of its tool calls
+    lengths: tuple[int, ...]
+
+
+Cuts = tuple[Cut, ...]
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -210,6 +249,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     parent_message_id: str | None = None
     body: bytes | None = None  # hash of the request's body
     tail: Block | None = None  # what it was given from memory
+    cuts: Cuts = ()  # how it was streamed, if it can be asked for again piece by piece
+    compacted: str = ""  # what was said before it, in short, if the client asked for that
+    took: float = 0.0  # seconds from the question to the answer, where somebody may ask
 
     def messages(self) -> tuple[Message, ...]:
         return (*self.input, self.answer)
@@ -235,6 +277,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     step: StepId
     at: datetime
     replayed: bool = False  # recorded earlier; nothing runs now
+    compacted: str = ""  # what was said before, in short, if the client asked for that
 
 
 Event = Started | ModelEvent | Finished

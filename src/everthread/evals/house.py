@@ -28,6 +28,7 @@ from everthread.wiring import (  # type: ignore[attr-defined]  # the one place t
     Scripted,
     SqliteMemory,
     SqliteStore,
+    SqliteViews,
     SystemClock,
     embedders,
 )
@@ -124,6 +125,7 @@ class House:
         self._names = RandomIds()
         self.turns = Turns(
             store=store,
+            views=SqliteViews(store, self._names),
             archive=store,
             model=self._model,
             clock=clock,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -13,13 +12,26 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route, Router
 
-from everthread.core.ids import printable
 from everthread.core.key import ApiKey
 from everthread.errors import Bug, Failure, Malformed, MethodNotAllowed, Overloaded, RouteNotFound
-from everthread.http import auth, chat, memory, meta, sessions
-from everthread.http.reply import Reply, Send
+from everthread.http import (
+    auth,
+    chat,
+    completions,
+    conversations,
+    jobs,
+    memory,
+    meta,
+    responses,
+    responses_socket,
+    runs,
+    sessions,
+)
+from everthread.http.reply import Reply, Send, request_id
 from everthread.http.request import Disconnected, Headers, Receive
 from everthread.http.site import Call, Endpoint, Site
+from everthread.http.socket import Converse
+from everthread.http.sockets import Sockets
 
 log = logging.getLogger("everthread.http")
 
@@ -28,6 +40,18 @@ Scope = MutableMapping[str, Any]
 MOST_AT_ONCE = 4096  # requests in progress, streams included
 MOST_FIELDS = 100  # of a query
 
+COMPLETION = f"{chat.PATH}/{{completion_id}}"
+RESPONSE = f"{responses.PATH}/{{response_id}}"
+RESPONSE_TOKENS = f"{responses.PATH}/input_tokens"
+RESPONSE_COMPACT = f"{responses.PATH}/compact"
+CONVERSATIONS = "/v1/conversations"
+CONVERSATION = "/v1/conversations/{conversation_id}"
+ITEMS = f"{CONVERSATION}/items"
+ITEM = f"{ITEMS}/{{item_id}}"
+RUN = f"{runs.PATH}/{{run_id}}"
+JOBS = "/api/jobs"
+JOB = "/api/jobs/{job_id}"
+REDELIVER = f"{JOB}/runs/{{run_id}}/redeliver"
 SESSIONS = "/api/sessions"
 SESSION = "/api/sessions/{session_id}"
 MEMORY = "/api/memory"
@@ -36,6 +60,30 @@ GIVEN = "/api/memory/turns/{turn_id}"
 
 ENDPOINTS = (
     Endpoint("chat_completions", "POST", chat.PATH, "One turn of a conversation, whole or streamed."),
+    Endpoint("completions", "GET", chat.PATH, "Completions that were stored.", work=completions.many),
+    Endpoint("completion", "GET", COMPLETION, "A stored completion.", work=completions.retrieve),
+    Endpoint("completion_update", "POST", COMPLETION, "Gives it other metadata.", work=completions.update),
+    Endpoint("completion_delete", "DELETE", COMPLETION, "Deletes it, for good.", work=completions.delete),
+    Endpoint("completion_messages", "GET", f"{COMPLETION}/messages", "Its question.", work=completions.messages),
+    Endpoint("responses", "POST", responses.PATH, "One turn, as the Responses API has it.", work=responses.create),
+    Endpoint("response_tokens", "POST", RESPONSE_TOKENS, "How long a prompt would be.", work=responses.input_tokens),
+    Endpoint("response_compact", "POST", RESPONSE_COMPACT, "A conversation in short.", work=responses.compact),
+    Endpoint("response", "GET", RESPONSE, "A response, whole or its events again.", work=responses.retrieve),
+    Endpoint("response_delete", "DELETE", RESPONSE, "Deletes it, for good.", work=responses.delete),
+    Endpoint("response_cancel", "POST", f"{RESPONSE}/cancel", "Ends a background one.", work=responses.cancel),
+    Endpoint("response_input", "GET", f"{RESPONSE}/input_items", "Its input.", work=responses.input_items),
+    Endpoint("conversation_create", "POST", CONVERSATIONS, "A conversation.", work=conversations.create),
+    Endpoint("conversation", "GET", CONVERSATION, "One conversation.", work=conversations.retrieve),
+    Endpoint("conversation_update", "POST", CONVERSATION, "Gives it other metadata.", work=conversations.update),
+    Endpoint("conversation_delete", "DELETE", CONVERSATION, "Deletes it, for good.", work=conversations.delete),
+    Endpoint("items", "GET", ITEMS, "What was said in it, in pages.", work=conversations.list_items),
+    Endpoint("items_create", "POST", ITEMS, "Adds items that nobody answers.", work=conversations.create_items),
+    Endpoint("item", "GET", ITEM, "One item.", work=conversations.one_item),
+    Endpoint("item_delete", "DELETE", ITEM, "Takes one out, for good.", work=conversations.delete_item),
+    Endpoint("run_create", "POST", runs.PATH, "A turn that outlives its connection.", work=runs.create),
+    Endpoint("run", "GET", RUN, "How a turn stands.", work=runs.one),
+    Endpoint("run_events", "GET", f"{RUN}/events", "What it says, from any event on.", work=runs.events),
+    Endpoint("run_stop", "POST", f"{RUN}/stop", "Ends it; nothing of it is kept.", work=runs.stop),
     Endpoint("sessions", "GET", SESSIONS, "Sessions, the newest first.", work=sessions.many),
     Endpoint("session_create", "POST", SESSIONS, "A session in which nothing is said yet.", work=sessions.create),
     Endpoint("session", "GET", SESSION, "One session.", work=sessions.one),
@@ -61,6 +109,18 @@ ENDPOINTS = (
     Endpoint("memory_pin", "POST", f"{CLAIM}/pin", "Always in the prompt, or not.", work=memory.writing(memory.pin)),
     Endpoint("memory_retract", "POST", f"{CLAIM}/retract", "It never was so.", work=memory.writing(memory.retract)),
     Endpoint("memory_sources", "GET", f"{CLAIM}/sources", "Where it was said.", work=memory.reading(memory.sources)),
+    Endpoint("jobs", "GET", JOBS, "Jobs, the oldest first.", work=jobs.many),
+    Endpoint("job_create", "POST", JOBS, "A prompt that fires on a schedule.", work=jobs.create),
+    Endpoint("job_preview", "POST", f"{JOBS}/preview", "A schedule in words.", work=jobs.preview),
+    Endpoint("job", "GET", JOB, "One job.", work=jobs.one),
+    Endpoint("job_update", "PATCH", JOB, "Changes what is sent.", work=jobs.change),
+    Endpoint("job_delete", "DELETE", JOB, "Deletes it and its history.", work=jobs.delete),
+    Endpoint("job_pause", "POST", f"{JOB}/pause", "It fires no more for now.", work=jobs.pause),
+    Endpoint("job_resume", "POST", f"{JOB}/resume", "It fires again.", work=jobs.resume),
+    Endpoint("job_run", "POST", f"{JOB}/run", "Runs it now.", work=jobs.run),
+    Endpoint("job_runs", "GET", f"{JOB}/runs", "What came of it.", work=jobs.runs),
+    Endpoint("job_next", "GET", f"{JOB}/next", "When it fires next.", work=jobs.next_fires),
+    Endpoint("job_redeliver", "POST", REDELIVER, "Tells the webhook once more.", work=jobs.redeliver),
     Endpoint("models", "GET", "/v1/models", "The models that can be asked for.", meta.list_models),
     Endpoint("model", "GET", "/v1/models/{model:path}", "One model.", meta.get_model),
     Endpoint("capabilities", "GET", "/v1/capabilities", "What this server can do.", meta.capabilities),
@@ -71,20 +131,24 @@ ENDPOINTS = (
     Endpoint("openapi", "GET", "/openapi.json", "This API as OpenAPI 3.1.", meta.description, open=True),
     Endpoint("docs", "GET", "/docs", "This API as a page to read.", meta.documentation, open=True),
 )
+RAW = ("/api/", f"{CONVERSATIONS}/")  # where an id may have a slash of its own, encoded
 REFUSED = (Endpoint("memory_delete", "DELETE", CLAIM, "Says what to do instead.", work=memory.undeletable),)
+SOCKETS: dict[str, Converse] = {responses_socket.PATH: responses_socket.converse}
 OPEN_PATHS = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.open)
 
 
 class App:
     """The ASGI application."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, sockets: Mapping[str, Converse] = SOCKETS) -> None:
         self._site = msgspec.structs.replace(site, endpoints=ENDPOINTS)
+        self.sockets = sockets  # WebSocket endpoints by path
+        self._talk = Sockets(self._site, sockets, most=MOST_AT_ONCE // 4)  # idle ones leave room for requests
         self._router = Router(
             routes=[
                 Route(path, Desk(self._site, some), methods=list(some))
                 for path, some in by_path(
-                    endpoint for endpoint in (*ENDPOINTS, *REFUSED) if endpoint.path != chat.PATH
+                    endpoint for endpoint in (*ENDPOINTS, *REFUSED) if endpoint.work or endpoint.answer
                 ).items()
             ],
             redirect_slashes=False,
@@ -97,12 +161,12 @@ class App:
             case "http":
                 await self._http(scope, receive, send)
             case "websocket":
-                await send({"type": "websocket.close", "code": 1008})
+                await self._talk(scope, receive, send)
             case other:
                 raise NotImplementedError(other)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = Reply(send, [(b"x-request-id", b"req_%024x" % random.getrandbits(96))])
+        reply = Reply(send, [request_id()])
         self._at_once += 1
         try:
             if self._at_once > MOST_AT_ONCE:
@@ -124,35 +188,33 @@ class App:
     async def _route(self, scope: Scope, receive: Receive, send: Send, reply: Reply) -> None:
         site = self._site
         headers = Headers(scope["headers"])
-        crossing = auth.cross_origin(headers, site.gate)
-        reply.headers.extend(crossing)
-        if (sent := headers.get(b"x-request-id")) is not None:
-            reply.headers[0] = (b"x-request-id", printable(sent, what="X-Request-Id").encode())
-        auth.check_host(headers, site.gate)
+        crossing = auth.enter(headers, reply.headers, site.gate)
         path, method = scope["path"], scope["method"]
         if crossing and method == "OPTIONS" and headers.get(b"access-control-request-method"):
             await reply.start(204, auth.preflight(headers))
             await reply.end()
             return
-        key = None if path in OPEN_PATHS else await self._caller(headers)
+        key = None if path in OPEN_PATHS else await self._caller(headers, path, scope["query_string"])
         if path == chat.PATH and method == "POST":
             assert key is not None
             await chat.chat_completions(headers, receive, reply, key=key, turns=site.turns, clock=site.clock)
             return
-        if path == chat.PATH:
-            raise MethodNotAllowed(allow="POST")
-        if path.startswith("/api/"):
-            scope["path"] = scope["raw_path"].decode("latin-1")  # an id may have a slash of its own, encoded
+        if path.startswith(RAW):
+            scope["path"] = scope["raw_path"].decode("latin-1")
         scope["app"] = self  # so that the router raises instead of answering by itself
         scope["past"] = Past(key, headers, reply)
         try:
             await self._router(scope, receive, send)
         except HTTPException as refused:
+            if refused.status_code == 405 and path == chat.PATH:
+                raise MethodNotAllowed(allow="GET, POST") from refused
             if refused.status_code == 405:
                 raise MethodNotAllowed(allow=(refused.headers or {}).get("Allow", "")) from refused
             raise RouteNotFound from refused
 
-    async def _caller(self, headers: Headers) -> ApiKey:
+    async def _caller(self, headers: Headers, path: str, query: bytes) -> ApiKey:
+        if (secret := runs.ticket(path, query)) is not None and headers.get(b"authorization") is None:
+            return await runs.holder(self._site, path, secret)
         return await auth.caller(headers, gate=self._site.gate, store=self._site.store, clock=self._site.clock)
 
 

@@ -11,10 +11,10 @@ from functools import lru_cache
 import msgspec
 
 from everthread.core import key as keys
-from everthread.core.ids import DEFAULT_TENANT, KeyId
+from everthread.core.ids import DEFAULT_TENANT, KeyId, printable
 from everthread.core.key import ApiKey
 from everthread.core.ports import Clock, Store
-from everthread.errors import HostRefused, Unauthenticated
+from everthread.errors import HostRefused, OriginRefused, Unauthenticated
 from everthread.http.request import Headers
 
 Pairs = list[tuple[bytes, bytes]]
@@ -72,6 +72,16 @@ GIVEN = ApiKey(
 )
 
 
+def enter(headers: Headers, answered: Pairs, gate: Gate) -> Pairs:
+    """Puts on the answer what every answer has, its request id being the first; returns what is for a page."""
+    crossing = cross_origin(headers, gate)
+    answered.extend(crossing)
+    if (sent := headers.get(b"x-request-id")) is not None:
+        answered[0] = (b"x-request-id", printable(sent, what="X-Request-Id").encode())
+    check_host(headers, gate)
+    return crossing
+
+
 def check_host(headers: Headers, gate: Gate) -> None:
     """Refuses names that a page on another site may have pointed at us (DNS rebinding)."""
     if gate.hosts is None:
@@ -108,6 +118,15 @@ def cross_origin(headers: Headers, gate: Gate) -> Pairs:
         (b"access-control-expose-headers", EXPOSED.encode()),
         (b"vary", b"Origin"),
     ]
+
+
+def check_origin(headers: Headers, gate: Gate) -> None:
+    """Refuses pages of other sites: a browser asks nobody before it opens a WebSocket."""
+    origin = headers.get(b"origin")
+    if origin is None or {"*", origin} & gate.origins:
+        return
+    if origin.partition("://")[2].lower() != (headers.get(b"host") or "").lower():
+        raise OriginRefused
 
 
 def preflight(headers: Headers) -> Pairs:

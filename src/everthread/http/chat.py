@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
-from contextlib import aclosing
-from typing import Any
+from typing import Protocol
 
 import msgspec
 
 from everthread.context.auxiliary import is_task, traceless
 from everthread.core.key import ApiKey
 from everthread.core.ports import Clock
-from everthread.core.turn import Events
+from everthread.core.turn import Envelope, Events, Turn
 from everthread.http import reply as replies
 from everthread.http.reply import Reply
 from everthread.http.request import Headers, Receive, envelope, read_json, replay, with_body
@@ -36,48 +33,32 @@ async def chat_completions(
     await answer(turns, asked, reply, receive)
 
 
-async def answer(turns: Turns, asked: chat.Asked, reply: Reply, receive: Receive) -> None:
+class Asking(replies.Asked, Protocol):
+    """A turn, and how the client wants to hear of it."""
+
+    @property
+    def turn(self) -> Turn: ...
+
+    @property
+    def stream(self) -> bool: ...
+
+
+class Running(Protocol):
+    """Where turns are run."""
+
+    def run(self, turn: Turn) -> Events: ...
+
+    async def busy(self, envelope: Envelope) -> bool: ...
+
+
+async def answer(turns: Running, asked: Asking, reply: Reply, receive: Receive) -> None:
     """Runs the turn and tells it. One of a named session is finished and kept, client or no client, once it began."""
     events = turns.run(asked.turn)
     tell = replies.streamed if asked.stream else replies.whole
     if asked.turn.envelope.session_id is None:
-        await while_connected(tell(events, asked, reply), receive)
+        await replies.while_connected(tell(events, asked, reply), receive)
     elif await turns.busy(asked.turn.envelope):
-        waiting = Waiting(events)
-        await while_connected(tell(waiting.events(), asked, reply), receive, until=waiting)
+        waiting = replies.Waiting(events)
+        await replies.while_connected(tell(waiting.events(), asked, reply), receive, until=waiting)
     else:
         await tell(events, asked, reply)
-
-
-class Waiting:
-    """A turn that may have to wait in its session's line; over when its first event is here."""
-
-    def __init__(self, events: Events) -> None:
-        self._events = events
-        self.over = False
-
-    async def events(self) -> Events:
-        async with aclosing(self._events) as events:
-            async for some in events:
-                self.over = True
-                yield some
-
-
-async def while_connected(
-    answering: Coroutine[Any, Any, None], receive: Receive, *, until: Waiting | None = None
-) -> None:
-    """Answers for as long as someone listens: a turn that no one hears is stopped, or leaves its line.
-
-    One that has begun while it was waited for (`until`) goes on without listeners."""
-    work = asyncio.ensure_future(answering)
-    gone = asyncio.ensure_future(receive())
-    try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            if until is None or not until.over:
-                work.cancel()
-            await asyncio.wait({work})
-        if not work.cancelled():
-            work.result()
-    finally:
-        gone.cancel()

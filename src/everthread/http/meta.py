@@ -12,10 +12,51 @@ from starlette.responses import Response
 from everthread import __version__
 from everthread.core.ports import ModelCard
 from everthread.errors import Failure, ModelNotFound
-from everthread.http import docs, openapi
+from everthread.http import docs, items, openapi, responses_socket, runs
 from everthread.http.site import Check, Site
+from everthread.wire import conversations, metadata
+from everthread.wire.responses import items as input_items
 
 CHECK_TAKES = 5.0  # seconds at most
+
+# What can be done, and the endpoint that does it.
+FEATURES = {
+    "chat_completions": "chat_completions",
+    "chat_completions_streaming": "chat_completions",
+    "client_tools": "chat_completions",
+    "idempotency": "chat_completions",
+    "stored_completions": "completions",
+    "responses": "responses",
+    "responses_api": "responses",  # so Hermes Agent calls it
+    "responses_streaming": "responses",
+    "responses_background": "response_cancel",
+    "responses_compaction": "response_compact",
+    "conversations": "conversation_create",
+    "runs": "run_create",
+    "run_submission": "run_create",  # so Hermes Agent calls it
+    "run_status": "run",
+    "run_events": "run_events",
+    "run_events_sse": "run_events",  # so Hermes Agent calls it
+    "run_stop": "run_stop",
+    "sessions": "sessions",
+    "session_resources": "session",
+    "session_chat": "session_chat",
+    "session_chat_streaming": "session_chat_stream",
+    "session_fork": "session_fork",
+    "memory": "memory",
+    "jobs": "jobs",
+}
+ALIASES = {"runs": "run_create", "run_status": "run"}  # Hermes Agent's names of endpoints
+
+LIMITS = {
+    "input_items": input_items.MOST_ITEMS,
+    "conversation_items": conversations.MOST_AT_ONCE,
+    "page_items": items.MOST,
+    "metadata_keys": metadata.MOST_LABELS,
+    "metadata_key_length": metadata.LONGEST_LABEL,
+    "metadata_value_length": metadata.LONGEST_VALUE,
+    "events_token_seconds": int(runs.TICKET_KEPT.total_seconds()),
+}
 
 
 def as_json(value: Any, status: int = 200) -> Response:
@@ -47,6 +88,7 @@ def card(known: ModelCard) -> dict[str, object]:
 
 
 async def capabilities(request: Request, site: Site) -> Response:
+    known = {endpoint.name: {"method": endpoint.method, "path": endpoint.path} for endpoint in site.endpoints}
     return as_json(
         {
             "object": "hermes.api_server.capabilities",
@@ -55,21 +97,13 @@ async def capabilities(request: Request, site: Site) -> Response:
             "model": "hermes",
             "auth": {"type": "bearer", "required": True},
             "features": {
-                "chat_completions": True,
-                "chat_completions_streaming": True,
-                "client_tools": True,
-                "idempotency": True,
-                "sessions": True,
-                "session_resources": True,
-                "session_chat": True,
-                "session_chat_streaming": True,
-                "session_fork": True,
-                "memory": True,
+                **{feature: name in known for feature, name in FEATURES.items()},
+                "responses_websocket": any(each["path"] == responses_socket.PATH for each in known.values()),
                 "session_continuity_header": "X-Hermes-Session-Id",
                 "session_key_header": "X-Hermes-Session-Key",
             },
-            "limits": site.limits,
-            "endpoints": {e.name: {"method": e.method, "path": e.path} for e in site.endpoints},
+            "limits": {**site.limits, **LIMITS},
+            "endpoints": {**known, **{also: known[name] for also, name in ALIASES.items() if name in known}},
         }
     )
 

@@ -7,428 +7,60 @@ from collections.abc import Iterable
 from typing import Any
 
 from everthread import __version__
+from everthread.http import items
+from everthread.http.schemas import SCHEMAS
+from everthread.http.schemas.common import FLAG, LABELS, MOMENT, NAME, TEXT, Schema, ref
 from everthread.http.site import Endpoint
-from everthread.wire.memory import KINDS, LONGEST_TEXT, STATES
+from everthread.wire.memory import KINDS, STATES
 
-SESSION_HEADERS = {
-    "X-Hermes-Session-Id": "Names a transcript. With it the conversation goes on where it stopped; without it a fresh"
+Described = tuple[str, Schema]  # what a parameter means, and what it may be
+
+# --- headers ---
+
+SWITCH: Schema = {"enum": ["1", "0", "on", "off", "true", "false"]}
+BUSY: Described = (
+    "What to do while another turn of the session runs: queue (default), reject, or interrupt it.",
+    {"enum": ["queue", "reject", "interrupt"]},
+)
+SESSION_ID: Described = (
+    "Names a transcript. With it the conversation goes on where it stopped; without it a fresh"
     " session is made. 1 to 256 printable ASCII characters.",
-    "X-Hermes-Session-Key": "Names a memory scope that outlives sessions. Same rules.",
-    "X-Hermes-Message-Id": "Your own id of this message: sent again within 24 hours, it gets its recorded reply.",
-    "X-Hermes-Parent-Message-Id": "The client's own id of the message this one follows.",
-    "X-Hermes-Message-Time": "When the message was really said: ISO 8601 with a zone; default now.",
-    "X-Hermes-Task": "Not blank: an auxiliary request (a title, tags). It reads the session and leaves no trace.",
-    "X-Hermes-On-Busy": "queue (default) or reject: what to do while another turn of the session runs.",
-    "Idempotency-Key": "The same key and request take effect once; a repeat gets the recorded reply.",
+    NAME,
+)
+SESSION_KEY: Described = ("Names a memory scope that outlives sessions. Same rules.", NAME)
+SESSION_HEADERS: dict[str, Described] = {
+    "X-Hermes-Session-Id": SESSION_ID,
+    "X-Hermes-Session-Key": SESSION_KEY,
+    "X-Hermes-Message-Id": (
+        "Your own id of this message: sent again within 24 hours, it gets its recorded reply.",
+        NAME,
+    ),
+    "X-Hermes-Parent-Message-Id": ("The client's own id of the message this one follows.", NAME),
+    "X-Hermes-Message-Time": ("When the message was really said: ISO 8601 with a zone; default now.", MOMENT),
+    "X-Hermes-Task": (
+        "Not blank: an auxiliary request (a title, tags). It reads the session and leaves no trace.",
+        TEXT,
+    ),
+    "X-Hermes-On-Busy": BUSY,
+    "X-Hermes-Wait-For-Memory": ("Wait until all that was said before has been read for memory.", SWITCH),
+    "X-Hermes-Server-Tools": ("Whether the server's own tools are offered to the model.", SWITCH),
+    "Idempotency-Key": ("The same key and request take effect once; a repeat gets the recorded reply.", NAME),
 }
+EVENT: Schema = {"type": "integer", "minimum": 0, "maximum": 999_999_999_999}
+LAST_EVENT: Described = ("The number of the last event that was heard: those after it are told.", EVENT)
 
-TOKENS = {"type": "integer", "minimum": 0}
-TEXT = {"type": "string"}
-NULLABLE_TEXT = {"type": ["string", "null"]}
-MOMENT = {"type": "string", "format": "date-time"}
-WORDS = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
-CLAIMS = {"type": "array", "items": {"$ref": "#/components/schemas/Claim"}}
-BLOCK = {
-    "type": "object",
-    "properties": {
-        "text": TEXT,
-        "tokens": TOKENS,
-        "claims": {"type": "array", "items": TEXT},
-        "turns": {"type": "array", "items": TEXT},
-    },
-}
-
-SCHEMAS: dict[str, Any] = {
-    "Error": {
-        "type": "object",
-        "required": ["error"],
-        "properties": {
-            "error": {
-                "type": "object",
-                "required": ["message", "type", "param", "code"],
-                "properties": {
-                    "message": {"type": "string"},
-                    "type": {"type": "string"},
-                    "param": NULLABLE_TEXT,
-                    "code": {"type": "string"},
-                },
-            }
-        },
-    },
-    "Message": {
-        "type": "object",
-        "required": ["role"],
-        "properties": {
-            "role": {"enum": ["system", "developer", "user", "assistant", "tool", "function"]},
-            "content": {
-                "anyOf": [
-                    {"type": "string"},
-                    {"type": "array", "items": {"type": "object"}},
-                    {"type": "null"},
-                ]
-            },
-            "name": NULLABLE_TEXT,
-            "tool_calls": {"type": ["array", "null"], "items": {"type": "object"}},
-            "tool_call_id": NULLABLE_TEXT,
-        },
-    },
-    "ChatRequest": {
-        "type": "object",
-        "required": ["messages"],
-        "description": "Any further field of OpenAI's API, known or not, is passed to the model's server as it came.",
-        "properties": {
-            "messages": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": 2000,
-                "items": {"$ref": "#/components/schemas/Message"},
-            },
-            "model": {
-                "type": ["string", "null"],
-                "description": "hermes, hermes-agent, or an upstream model's name.",
-            },
-            "stream": {"type": ["boolean", "null"]},
-        },
-    },
-    "Hermes": {
-        "type": "object",
-        "description": "The effective session of a reply.",
-        "required": ["session_id", "root_session_id", "rotated", "run_id", "context", "degraded"],
-        "properties": {
-            "session_id": {"type": "string"},
-            "parent_session_id": NULLABLE_TEXT,
-            "root_session_id": {"type": "string"},
-            "rotated": {"type": "boolean"},
-            "session_key": NULLABLE_TEXT,
-            "run_id": {"type": "string"},
-            "context": {
-                "type": "object",
-                "properties": dict.fromkeys(("prompt_tokens", "budget", "prefix", "window", "tail", "cached"), TOKENS),
-            },
-            "memory": {"type": "array", "items": {"type": "string"}},
-            "usage": {"type": "object", "properties": {"answer": TOKENS, "distilling": TOKENS}},
-            "model": {"type": "string"},
-            "degraded": {"type": "boolean"},
-        },
-    },
-    "Session": {
-        "type": "object",
-        "description": "One session. As its lineage's tip it stands for all of it. Times are seconds since 1970.",
-        "required": ["id", "created_at", "updated_at", "message_count", "root_session_id", "tip_session_id"],
-        "properties": {
-            **dict.fromkeys(("id", "source", "root_session_id", "tip_session_id", "_lineage_root_id"), TEXT),
-            **dict.fromkeys(("title", "model", "session_key", "end_reason", "parent_session_id"), NULLABLE_TEXT),
-            **{key: {"type": "number"} for key in ("created_at", "updated_at", "started_at", "last_active")},
-            "ended_at": {"type": ["number", "null"]},
-            "message_count": TOKENS,
-            **dict.fromkeys(("input_tokens", "output_tokens", "cache_read_tokens", "distilling_tokens"), TOKENS),
-            "branch": {"type": "boolean"},
-        },
-    },
-    "OneSession": {
-        "type": "object",
-        "required": ["object", "session"],
-        "properties": {"object": {"const": "hermes.session"}, "session": {"$ref": "#/components/schemas/Session"}},
-    },
-    "SessionList": {
-        "type": "object",
-        "required": ["object", "data", "limit", "offset", "has_more"],
-        "properties": {
-            "object": {"const": "list"},
-            "data": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}},
-            "limit": TOKENS,
-            "offset": TOKENS,
-            "has_more": {"type": "boolean"},
-        },
-    },
-    "SessionDeleted": {
-        "type": "object",
-        "required": ["object", "id", "deleted"],
-        "properties": {"object": {"const": "hermes.session.deleted"}, "id": TEXT, "deleted": {"const": True}},
-    },
-    "MessageList": {
-        "type": "object",
-        "required": ["object", "session_id", "data", "has_more"],
-        "properties": {
-            "object": {"const": "list"},
-            "session_id": TEXT,
-            "data": {"type": "array", "items": {"type": "object"}},
-            "has_more": {"type": "boolean"},
-        },
-    },
-    "Lineage": {
-        "type": "object",
-        "required": ["object", "session_id", "root_session_id", "branches"],
-        "properties": {
-            "object": {"const": "hermes.session.lineage"},
-            "session_id": TEXT,
-            "root_session_id": TEXT,
-            "branches": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "id": TEXT,
-                        "forked_from": NULLABLE_TEXT,
-                        "shared_messages": TOKENS,
-                        "head": {"type": "boolean"},
-                        "sessions": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}},
-                    },
-                },
-            },
-        },
-    },
-    "SessionCreation": {
-        "type": "object",
-        "properties": {"id": NULLABLE_TEXT, "title": NULLABLE_TEXT, "session_key": NULLABLE_TEXT},
-    },
-    "SessionChange": {
-        "type": "object",
-        "properties": {"title": NULLABLE_TEXT, "end": {"type": ["boolean", "null"]}, "end_reason": NULLABLE_TEXT},
-    },
-    "SessionFork": {
-        "type": "object",
-        "properties": {
-            "id": NULLABLE_TEXT,
-            "title": NULLABLE_TEXT,
-            "at": {"type": ["string", "null"], "description": "A message's id: the last that is shared. Default: all."},
-        },
-    },
-    "SessionTurn": {
-        "type": "object",
-        "required": ["message"],
-        "description": "Any field of a chat completion, such as tools, may be sent besides.",
-        "properties": {
-            "message": {"description": "Text, content parts or messages; also under the name input."},
-            "instructions": {"type": ["string", "null"], "description": "Also under the name system_message."},
-            "model": NULLABLE_TEXT,
-        },
-    },
-    "SessionAnswer": {
-        "type": "object",
-        "required": ["object", "session_id", "message", "usage", "hermes"],
-        "properties": {
-            "object": {"const": "hermes.session.chat.completion"},
-            "session_id": TEXT,
-            "message": {"$ref": "#/components/schemas/Message"},
-            "usage": {"type": "object"},
-            "hermes": {"$ref": "#/components/schemas/Hermes"},
-        },
-    },
-    "Claim": {
-        "type": "object",
-        "description": "A statement with its quote, its time and its links. Times are ISO 8601 in UTC.",
-        "required": ["id", "object", "kind", "state", "quote", "speaker", "said_at", "author", "pinned", "source"],
-        "properties": {
-            **dict.fromkeys(("id", "quote", "speaker"), TEXT),
-            "object": {"const": "memory.claim"},
-            "kind": {"enum": list(KINDS)},
-            "state": {"enum": list(STATES)},
-            **dict.fromkeys(("subject", "attribute", "value", "because"), NULLABLE_TEXT),
-            **dict.fromkeys(("cause", "supersedes", "superseded_by"), NULLABLE_TEXT),
-            "negated": {"type": "boolean"},
-            "pinned": {"type": "boolean"},
-            "voice": {"enum": ["user", "assistant"]},
-            "author": {"enum": ["rule", "model", "person"]},
-            "confidence": {"type": "number"},
-            **dict.fromkeys(("said_at", "recorded_at"), MOMENT),
-            **{key: {"anyOf": [MOMENT, {"type": "null"}]} for key in ("valid_from", "valid_to", "closed_at")},
-            "when": {"type": ["object", "null"], "properties": {"since": MOMENT, "until": MOMENT}},
-            "source": {
-                "type": ["object", "null"],
-                "description": "Null: a person wrote it by hand.",
-                "properties": {
-                    "session_id": TEXT,
-                    "turn": {"type": "integer"},
-                    "run_id": TEXT,
-                    "message": TOKENS,
-                    "span": {"type": "array", "items": TOKENS},
-                },
-            },
-        },
-    },
-    "ClaimList": {
-        "type": "object",
-        "required": ["object", "data", "has_more"],
-        "properties": {"object": {"const": "list"}, "data": CLAIMS, "has_more": {"type": "boolean"}},
-    },
-    "MemoryHits": {
-        "type": "object",
-        "required": ["object", "query", "as_of", "data", "claims"],
-        "properties": {
-            "object": {"const": "list"},
-            "query": TEXT,
-            **dict.fromkeys(("as_of", "known_at"), NULLABLE_TEXT),
-            "data": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "object": {"const": "memory.hit"},
-                        "score": {"type": "number"},
-                        **dict.fromkeys(("session_id", "role", "speaker", "said_at", "text"), TEXT),
-                        "turn": {"type": "integer"},
-                        "run_id": NULLABLE_TEXT,
-                        "claims": CLAIMS,
-                    },
-                },
-            },
-            "claims": CLAIMS,
-        },
-    },
-    "MemoryTimeline": {
-        "type": "object",
-        "required": ["object", "data", "has_more"],
-        "properties": {
-            "object": {"const": "list"},
-            "data": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "object": {"const": "memory.change"},
-                        "at": MOMENT,
-                        "claim": {"$ref": "#/components/schemas/Claim"},
-                        "replaced": CLAIMS,
-                        "because": NULLABLE_TEXT,
-                        "cause": {"anyOf": [{"$ref": "#/components/schemas/Claim"}, {"type": "null"}]},
-                    },
-                },
-            },
-            "has_more": {"type": "boolean"},
-        },
-    },
-    "MemorySources": {
-        "type": "object",
-        "required": ["object", "id", "data"],
-        "properties": {
-            "object": {"const": "memory.sources"},
-            "id": TEXT,
-            "data": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "relation": {"enum": ["claim", "cause", "replaced"]},
-                        "claim": {"$ref": "#/components/schemas/Claim"},
-                        "source": {"type": ["object", "null"]},
-                    },
-                },
-            },
-        },
-    },
-    "MemoryGiven": {
-        "type": "object",
-        "required": ["object", "run_id", "session_id", "turn", "said_at", "tail", "profile"],
-        "properties": {
-            "object": {"const": "memory.given"},
-            **dict.fromkeys(("run_id", "session_id", "root_session_id"), TEXT),
-            "session_key": NULLABLE_TEXT,
-            "turn": {"type": "integer"},
-            "said_at": MOMENT,
-            **dict.fromkeys(("tail", "profile"), BLOCK),
-        },
-    },
-    "MemoryStatus": {
-        "type": "object",
-        "required": ["object", "embedder", "dimensions", "lag_seconds", "waiting", "dead"],
-        "properties": {
-            "object": {"const": "memory.status"},
-            "embedder": TEXT,
-            **dict.fromkeys(("dimensions", "waiting"), TOKENS),
-            "lag_seconds": {"type": "number"},
-            "behind": {"type": ["boolean", "null"]},
-            "dead": {"type": "array", "items": {"type": "object"}},
-        },
-    },
-    "MemoryForgotten": {
-        "type": "object",
-        "required": ["object", "dry_run", "claims", "places", "messages", "sessions"],
-        "properties": {
-            "object": {"const": "memory.forgotten"},
-            "dry_run": {"type": "boolean"},
-            "claims": CLAIMS,
-            "places": {"type": "array", "items": {"type": "object"}},
-            **dict.fromkeys(("messages", "sessions"), TOKENS),
-        },
-    },
-    "ClaimAddition": {
-        "type": "object",
-        "required": ["text"],
-        "additionalProperties": False,
-        "properties": {
-            "text": WORDS,
-            "kind": {"enum": list(KINDS), "default": "fact"},
-            "pinned": {"type": "boolean", "default": False},
-            "valid_from": NULLABLE_TEXT,
-            "speaker": NULLABLE_TEXT,
-        },
-    },
-    "ClaimCorrection": {
-        "type": "object",
-        "required": ["text"],
-        "additionalProperties": False,
-        "properties": {"text": WORDS, "valid_from": NULLABLE_TEXT, "reason": NULLABLE_TEXT},
-    },
-    "ClaimPinning": {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"pinned": {"type": "boolean", "default": True}},
-    },
-    "ClaimRetraction": {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"reason": NULLABLE_TEXT},
-    },
-    "Forgetting": {
-        "type": "object",
-        "description": "Exactly one of claim, session_id, text, and scope with true.",
-        "additionalProperties": False,
-        "properties": {
-            **dict.fromkeys(("claim", "session_id"), NULLABLE_TEXT),
-            "text": {"type": ["string", "null"], "minLength": 3, "maxLength": 2000},
-            "scope": {"type": "boolean", "default": False},
-            "dry_run": {"type": "boolean", "default": False},
-        },
-    },
-    "ChatCompletion": {
-        "type": "object",
-        "required": ["id", "object", "created", "model", "choices", "usage", "hermes"],
-        "properties": {
-            "id": {"type": "string"},
-            "object": {"const": "chat.completion"},
-            "created": {"type": "integer"},
-            "model": {"type": "string"},
-            "choices": {"type": "array", "items": {"type": "object"}},
-            "usage": {"type": "object"},
-            "hermes": {"$ref": "#/components/schemas/Hermes"},
-        },
-    },
-}
-
-
-def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
-    paths: dict[str, Any] = {}
-    for endpoint in endpoints:
-        path = re.sub(r":path}", "}", endpoint.path)
-        paths.setdefault(path, {})[endpoint.method.lower()] = operation(endpoint, path)
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Everthread",
-            "version": __version__,
-            "description": "A server for conversations that never end. It speaks the OpenAI API.",
-        },
-        "paths": paths,
-        "components": {
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-            "schemas": SCHEMAS,
-        },
-    }
-
+# --- what an operation takes ---
 
 BODIES = {
     "chat_completions": "ChatRequest",
+    "completion_update": "Labelling",
+    "responses": "ResponseRequest",
+    "response_tokens": "ResponseRequest",
+    "response_compact": "ResponseRequest",
+    "conversation_create": "ConversationCreation",
+    "conversation_update": "Labelling",
+    "items_create": "ItemsAddition",
+    "run_create": "RunRequest",
     "session_create": "SessionCreation",
     "session_update": "SessionChange",
     "session_fork": "SessionFork",
@@ -439,10 +71,147 @@ BODIES = {
     "memory_pin": "ClaimPinning",
     "memory_retract": "ClaimRetraction",
     "memory_forget": "Forgetting",
+    "job_create": "JobCreation",
+    "job_preview": "SchedulePreview",
+    "job_update": "JobChange",
 }
-OPTIONAL_BODIES = {"session_create", "session_fork", "memory_pin", "memory_retract"}
+OPTIONAL_BODIES = {"conversation_create", "session_create", "session_fork", "memory_pin", "memory_retract"}
+TURNS = {"chat_completions", "responses", "run_create", "session_chat", "session_chat_stream"}
+NAMES = {"X-Hermes-Session-Id": SESSION_ID, "X-Hermes-Session-Key": SESSION_KEY}
+WAITS = ("conversation_delete", "item_delete", "items_create", "session_update", "session_delete", "session_compress")
+HEADERS: dict[str, dict[str, Described]] = {
+    **dict.fromkeys(TURNS, SESSION_HEADERS),
+    "response_tokens": NAMES,
+    "response_compact": NAMES,
+    "job_create": NAMES,
+    "job_update": NAMES,
+    "conversation_create": {
+        "X-Hermes-Session-Id": ("The id it is to have; it must not be taken.", NAME),
+        "X-Hermes-Session-Key": SESSION_KEY,
+    },
+    **{name: {"X-Hermes-On-Busy": BUSY} for name in WAITS},
+    "run_events": {"Last-Event-ID": LAST_EVENT},
+}
+
+
+def at_most(most: int, usual: int) -> Described:
+    return f"At most so many: 1 to {most}, default {usual}.", {"type": "integer", "minimum": 1, "maximum": most}
+
+
+def one_of(text: str, *known: str) -> Described:
+    return text, {"enum": list(known)}
+
+
+OLDEST = one_of("asc (default): the oldest first; desc: the newest first.", "asc", "desc")
+NEWEST = one_of("desc (default): the newest first; asc: the oldest first.", "asc", "desc")
+ITEM_PAGE = {
+    "limit": at_most(items.MOST, items.USUAL),
+    "after": ("An item's id: those that follow it.", TEXT),
+    "order": NEWEST,
+}
+WHEN: Schema = {"anyOf": [MOMENT, {"type": "string", "format": "date"}]}
+QUERIES: dict[str, dict[str, Described]] = {
+    "completions": {
+        "limit": at_most(items.MOST, items.USUAL),
+        "after": ("A completion's id: those that follow it.", TEXT),
+        "order": OLDEST,
+        "model": ("Only those of this model.", TEXT),
+        "metadata": ("Only those with these labels: metadata[name]=value.", LABELS),
+    },
+    "completion_messages": {
+        **ITEM_PAGE,
+        "after": ("A message's id: those that follow it.", TEXT),
+        "order": OLDEST,
+    },
+    "response": {
+        "stream": ("true: its events, from the first on.", FLAG),
+        "starting_after": ("With stream: only the events after the one of this sequence_number.", EVENT),
+    },
+    "response_input": ITEM_PAGE,
+    "items": ITEM_PAGE,
+    "run_events": {
+        "starting_after": LAST_EVENT,
+        "last_event_id": LAST_EVENT,
+    },
+    "sessions": {
+        "limit": ("At most so many, default 50; more than 200 is 200.", {"type": "integer", "minimum": 1}),
+        "offset": ("Leaves out so many of the newest.", {"type": "integer", "minimum": 0}),
+        "session_key": (
+            "Only those of this memory scope. The header X-Hermes-Session-Key does the same.",
+            NAME,
+        ),
+        "source": ("Only those that began so: api, job, run or import.", TEXT),
+        "include_children": ("true: every session, not only the tip of each thread.", FLAG),
+    },
+    "session_messages": {
+        "limit": ("At most so many, default 200; more than 1000 is 1000.", {"type": "integer", "minimum": 1}),
+        "after": ("A message's id: those that follow it.", TEXT),
+        "order": OLDEST,
+    },
+    "memory": {
+        "kind": (f"Only these, with commas: {', '.join(KINDS)}.", TEXT),
+        "state": (f"Only these, with commas: {', '.join(STATES)}. Default: all but retracted.", TEXT),
+        "pinned": ("true or false: only those that are, or are not.", FLAG),
+        "limit": ("At most so many, default 50; more than 200 is 200.", {"type": "integer", "minimum": 1}),
+        "after": ("A claim's id: those that follow it.", TEXT),
+    },
+    "memory_search": {
+        "q": ("What to look for.", {"type": "string", "minLength": 1, "maxLength": 2000}),
+        "as_of": ("A date or a moment: what was said up to then, and what held then.", WHEN),
+        "known_at": ("A date or a moment: by what was known then.", WHEN),
+        "limit": ("At most so many, default 10; more than 50 is 50.", {"type": "integer", "minimum": 1}),
+    },
+    "memory_timeline": {
+        "about": ("Only changes that have these words.", {"type": "string", "maxLength": 2000}),
+        "since": ("A date or a moment: changes from then on.", WHEN),
+        "until": ("A date or a moment: changes before it.", WHEN),
+        "limit": ("At most so many, default 50; more than 200 is 200.", {"type": "integer", "minimum": 1}),
+        "after": ("A claim's id: changes that follow its own.", TEXT),
+    },
+    "jobs": {
+        "limit": at_most(items.MOST, items.USUAL),
+        "after": ("A job's id: those that follow it.", TEXT),
+    },
+    "job_runs": {**ITEM_PAGE, "after": ("A run's id: those that follow it.", TEXT)},
+    "job_next": {"count": at_most(100, 5)},
+    "memory_export": {"format": one_of("jsonl (default) or markdown.", "jsonl", "markdown")},
+}
+SCOPE: dict[str, Described] = {
+    "session_key": ("Whose memory. The header X-Hermes-Session-Key does the same.", NAME),
+    "session_id": (
+        "A session without a key, whose memory is its own. The header X-Hermes-Session-Id does the same.",
+        NAME,
+    ),
+}
+NEEDED = {("memory_search", "q")}
+
+# --- what it answers ---
+
 ANSWERS = {
     "chat_completions": "ChatCompletion",
+    "completions": "CompletionList",
+    "completion": "StoredCompletion",
+    "completion_update": "StoredCompletion",
+    "completion_delete": "CompletionDeleted",
+    "completion_messages": "CompletionMessages",
+    "responses": "Response",
+    "response_tokens": "InputTokens",
+    "response_compact": "Compaction",
+    "response": "Response",
+    "response_delete": "ResponseDeleted",
+    "response_cancel": "Response",
+    "response_input": "ItemList",
+    "conversation_create": "Conversation",
+    "conversation": "Conversation",
+    "conversation_update": "Conversation",
+    "conversation_delete": "ConversationDeleted",
+    "items": "ItemList",
+    "items_create": "ItemList",
+    "item": "Item",
+    "item_delete": "Conversation",
+    "run_create": "RunStarted",
+    "run": "Run",
+    "run_stop": "Run",
     "sessions": "SessionList",
     "session_create": "OneSession",
     "session": "OneSession",
@@ -465,99 +234,202 @@ ANSWERS = {
     "memory_pin": "Claim",
     "memory_retract": "Claim",
     "memory_sources": "MemorySources",
+    "jobs": "JobList",
+    **dict.fromkeys(("job", "job_create", "job_update", "job_pause", "job_resume"), "OneJob"),
+    "job_preview": "Fires",
+    "job_next": "Fires",
+    "job_run": "JobStarted",
+    "job_runs": "JobRuns",
+    "job_delete": "Done",
+    "job_redeliver": "Done",
+    "models": "ModelList",
+    "model": "Model",
+    "capabilities": "Capabilities",
+    "health": "Health",
+    "health_ready": "Readiness",
+    "version": "Version",
 }
 OTHER_ANSWERS = {
     "chat_completions": ["application/json", "text/event-stream"],
+    "responses": ["application/json", "text/event-stream"],
+    "response": ["application/json", "text/event-stream"],
+    "run_events": ["text/event-stream"],
     "session_chat_stream": ["text/event-stream"],
     "session_export": ["application/x-ndjson"],
     "memory_export": ["application/x-ndjson", "text/markdown"],
+    "metrics": ["text/plain"],
     "docs": ["text/html"],
 }
-CREATES = {"session_create", "session_fork", "memory_add", "memory_correct"}
-TURNS = {"chat_completions", "session_chat", "session_chat_stream"}
-QUERIES = {
-    "sessions": {
-        "limit": "At most so many: 1 to 200, default 50.",
-        "offset": "Leaves out so many of the newest.",
-        "session_key": "Only those of this memory scope. The header X-Hermes-Session-Key does the same.",
-        "source": "Only those that began so: api, job, run or import.",
-        "include_children": "true: every session, not only the tip of each thread.",
-    },
-    "session_messages": {
-        "limit": "At most so many: 1 to 1000, default 200.",
-        "after": "A message's id: those that follow it.",
-        "order": "asc (default): the oldest first; desc: the newest first.",
-    },
-    "memory": {
-        "kind": f"Only these, with commas: {', '.join(KINDS)}.",
-        "state": f"Only these, with commas: {', '.join(STATES)}. Default: all but retracted.",
-        "pinned": "true or false: only those that are, or are not.",
-        "limit": "At most so many: 1 to 200, default 50.",
-        "after": "A claim's id: those that follow it.",
-    },
-    "memory_search": {
-        "q": "What to look for.",
-        "as_of": "A date or a moment: what was said up to then, and what held then.",
-        "known_at": "A date or a moment: by what was known then.",
-        "limit": "At most so many: 1 to 50, default 10.",
-    },
-    "memory_timeline": {
-        "about": "Only changes that have these words.",
-        "since": "A date or a moment: changes from then on.",
-        "until": "A date or a moment: changes before it.",
-        "limit": "At most so many: 1 to 200, default 50.",
-        "after": "A claim's id: changes that follow its own.",
-    },
-    "memory_export": {"format": "jsonl (default) or markdown."},
+SHAPES: dict[str, Schema] = {
+    "text/event-stream": ref("Event"),
+    **dict.fromkeys(("application/x-ndjson", "text/markdown", "text/plain", "text/html"), TEXT),
 }
-SCOPE = {
-    "session_key": "Whose memory. The header X-Hermes-Session-Key does the same.",
-    "session_id": "A session without a key, whose memory is its own. The header X-Hermes-Session-Id does the same.",
+SUCCESSES = {
+    **dict.fromkeys(("session_create", "session_fork", "memory_correct", "job_create"), ("201",)),
+    "memory_add": ("200", "201"),  # 200: it was known
+    **dict.fromkeys(("run_create", "job_run", "job_redeliver"), ("202",)),
+}
+TOLD = {  # headers of a turn's answer
+    "X-Hermes-Session-Id": "The session in force.",
+    "X-Hermes-Run-Id": "The turn as a run: /v1/runs/{run_id}.",
+}
+NOTES = {
+    "responses": "A GET on this path that asks for an upgrade opens a WebSocket: each response.create that is sent"
+    " there is one turn, told by the events of a stream.",
+    "run_events": "Instead of a key the token in a run's events_url will do.",
 }
 
+# Where an operation's answer names what others have in their path.
+MAKES = {
+    "chat_completions": {"completion_id": "$response.body#/id"},
+    "responses": {"response_id": "$response.body#/id"},
+    "conversation_create": {"conversation_id": "$response.body#/id"},
+    "items_create": {
+        "conversation_id": "$request.path.conversation_id",
+        "item_id": "$response.body#/data/0/id",
+    },
+    "run_create": {"run_id": "$response.body#/run_id"},
+    "session_create": {"session_id": "$response.body#/session/id"},
+    "memory_add": {"claim_id": "$response.body#/id"},
+    "job_create": {"job_id": "$response.body#/job/id"},
+}
 
-def operation(endpoint: Endpoint, path: str) -> dict[str, Any]:
+# --- how it fails ---
+
+FAILURES = {
+    400: "A field, a header or the body is not what it must be.",
+    401: "A valid API key is required.",
+    404: "There is nothing by that name, or it is not this key's.",
+    409: "Another turn runs, or the session belongs to another session key, or is taken.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    421: "This host name is not served here.",
+    422: "The Idempotency-Key was used with another request.",
+    502: "The model's server failed.",
+    503: "Storage or the model's server cannot answer now; try again.",
+    504: "The model's server did not answer in time.",
+}
+IN_SESSION = ("conversation", "item", "job_", "memory", "session_")  # such operations go into a session, as turns do
+TALKS_TO_MODEL = (TURNS - {"run_create"}) | {"response_compact", "session_compress", "models", "model"}
+
+
+def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    known = [(endpoint, re.sub(r":path}", "}", endpoint.path)) for endpoint in endpoints]
+    paths: dict[str, Any] = {}
+    for endpoint, path in known:
+        paths.setdefault(path, {})[endpoint.method.lower()] = operation(endpoint, path, links(endpoint.name, known))
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Everthread",
+            "version": __version__,
+            "description": "A server for conversations that never end. It speaks the OpenAI API.",
+        },
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer"},
+                "token": {"type": "apiKey", "in": "query", "name": "token"},
+            },
+            "schemas": SCHEMAS,
+        },
+    }
+
+
+def operation(endpoint: Endpoint, path: str, linked: dict[str, Any]) -> dict[str, Any]:
     name = endpoint.name
     described: dict[str, Any] = {
         "operationId": name,
         "summary": endpoint.summary,
-        "security": [] if endpoint.open else [{"key": []}],
+        "security": security(endpoint),
         "parameters": [
-            {"name": name, "in": "path", "required": True, "schema": TEXT} for name in re.findall(r"{(\w+)}", path)
+            {"name": named, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            for named in in_path(path)
         ]
-        + [parameter("query", query, text) for query, text in queries(name).items()]
+        + [parameter("query", query, *told, needed=(name, query) in NEEDED) for query, told in queries(name).items()]
         + [
-            parameter("header", header, text)
-            for header, text in (SESSION_HEADERS.items() if name in TURNS else ())
+            parameter("header", header, *told)
+            for header, told in HEADERS.get(name, {}).items()
             if header != "X-Hermes-Session-Id" or "{session_id}" not in path
         ],
-        "responses": {"201" if name in CREATES else "200": answer(endpoint), "default": failure()},
+        "responses": {
+            **{status: answer(name, linked) for status in SUCCESSES.get(name, ("200",))},
+            **{str(status): failure(name, status) for status in failures(endpoint)},
+        },
     }
+    if name in NOTES:
+        described["description"] = NOTES[name]
     if name in BODIES:
-        body = {"application/json": ref(BODIES[name])}
+        body = {"application/json": {"schema": ref(BODIES[name])}}
         described["requestBody"] = {"required": name not in OPTIONAL_BODIES, "content": body}
     return described
 
 
-def queries(name: str) -> dict[str, str]:
+def security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
+    if endpoint.open:
+        return []
+    return [{"key": []}, {"token": []}] if endpoint.name == "run_events" else [{"key": []}]
+
+
+def in_path(path: str) -> list[str]:
+    return re.findall(r"{(\w+)}", path)
+
+
+def queries(name: str) -> dict[str, Described]:
     own = QUERIES.get(name, {})
     return {**SCOPE, **own} if name.startswith("memory") else own
 
 
-def parameter(where: str, name: str, text: str) -> dict[str, Any]:
-    return {"name": name, "in": where, "description": text, "schema": TEXT}
+def parameter(where: str, name: str, text: str, schema: Schema, *, needed: bool = False) -> dict[str, Any]:
+    described = {"name": name, "in": where, "description": text, "required": needed, "schema": schema}
+    return {**described, "style": "deepObject", "explode": True} if schema is LABELS else described
 
 
-def answer(endpoint: Endpoint) -> dict[str, Any]:
-    kinds = OTHER_ANSWERS.get(endpoint.name, ["application/json"])
-    known = ref(ANSWERS[endpoint.name]) if endpoint.name in ANSWERS else {"schema": {"type": "object"}}
-    content = {kind: known if kind == "application/json" else {"schema": TEXT} for kind in kinds}
-    return {"description": "The answer.", "content": content}
+def answer(name: str, linked: dict[str, Any]) -> dict[str, Any]:
+    kinds = OTHER_ANSWERS.get(name, ["application/json"])
+    known = ref(ANSWERS[name]) if name in ANSWERS else {"type": "object"}
+    described: dict[str, Any] = {
+        "description": "The answer.",
+        "content": {kind: {"schema": SHAPES.get(kind, known)} for kind in kinds},
+    }
+    if name in TURNS:
+        described["headers"] = {header: {"description": text, "schema": TEXT} for header, text in TOLD.items()}
+    if linked:
+        described["links"] = linked
+    return described
 
 
-def failure() -> dict[str, Any]:
-    return {"description": "What went wrong, in four fields.", "content": {"application/json": ref("Error")}}
+def links(name: str, known: Iterable[tuple[Endpoint, str]]) -> dict[str, Any]:
+    """The operations that can be asked for what this one has made."""
+    made = MAKES.get(name, {})
+    return {
+        endpoint.name: {"operationId": endpoint.name, "parameters": {named: made[named] for named in in_path(path)}}
+        for endpoint, path in known
+        if in_path(path) and made.keys() >= set(in_path(path))
+    }
 
 
-def ref(name: str) -> dict[str, Any]:
-    return {"schema": {"$ref": f"#/components/schemas/{name}"}}
+def failures(endpoint: Endpoint) -> list[int]:
+    """The statuses that an operation can fail with, besides those of a bug."""
+    name = endpoint.name
+    statuses = {400, 421, 503}
+    if not endpoint.open:
+        statuses.add(401)
+    if endpoint.answer is None or "{" in endpoint.path:
+        statuses.add(404)
+    if name in TURNS or HEADERS.get(name) == NAMES or name.startswith(IN_SESSION):
+        statuses.add(409)
+    if name in BODIES:
+        statuses |= {413, 415}
+    if name in TURNS:
+        statuses.add(422)
+    if name in TALKS_TO_MODEL:
+        statuses |= {502, 504}
+    return sorted(statuses)
+
+
+def failure(name: str, status: int) -> dict[str, Any]:
+    schema: Schema = ref("Error")
+    if (name, status) == ("health_ready", 503):
+        schema = {"anyOf": [ref("Readiness"), schema]}
+    return {"description": FAILURES[status], "content": {"application/json": {"schema": schema}}}

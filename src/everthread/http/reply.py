@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, MutableMapping
+import random
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from everthread import errors
 from everthread.core.ids import SessionId, run_id
-from everthread.core.turn import Event, Events, Finished, Started
+from everthread.core.turn import Envelope, Event, Events, Finished, Started
 from everthread.errors import Failure, MethodNotAllowed, SessionBusy
-from everthread.wire import chat
+from everthread.wire.chat import Telling
 
 log = logging.getLogger("everthread.http")
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Headers = list[tuple[bytes, bytes]]
 
 FIRST_EVENT = 10.0  # seconds that the status line waits for the model's first word
@@ -28,6 +30,7 @@ KEEP_ALIVE = 15.0  # seconds of silence before a comment is sent
 STATUS: dict[type[Failure], tuple[int, str]] = {
     errors.Malformed: (400, "invalid_request_error"),
     errors.Unauthenticated: (401, "authentication_error"),
+    errors.OriginRefused: (403, "permission_error"),
     errors.NotFound: (404, "not_found_error"),
     errors.MethodNotAllowed: (405, "invalid_request_error"),
     errors.SessionKeyMismatch: (409, "conflict_error"),
@@ -82,6 +85,10 @@ def error_headers(failure: Failure) -> Headers:
     return headers
 
 
+def request_id() -> tuple[bytes, bytes]:
+    return b"x-request-id", b"req_%024x" % random.getrandbits(96)
+
+
 class Reply:
     """Answers one request: every response of the server leaves through here."""
 
@@ -115,12 +122,31 @@ class Reply:
         await self._send({"type": "http.response.body", "body": b""})
 
 
-def session_headers(asked: chat.Asked, started: Started | None, session_id: SessionId | None) -> Headers:
+class Listening(Protocol):
+    """Somebody who hears of a turn in a form of his own."""
+
+    @property
+    def to(self) -> Envelope | None:
+        """What he asked for, if he did."""
+        ...
+
+    def telling(self, started: Started) -> Telling: ...
+
+    def failed(self, error: bytes) -> bytes: ...
+
+
+class Asked(Listening, Protocol):
+    """Somebody who asked for a turn."""
+
+    def whole(self, finished: Finished) -> bytes: ...
+
+
+def session_headers(to: Envelope | None, started: Started | None, session_id: SessionId | None) -> Headers:
     headers: Headers = []
     if session_id is not None:
         headers.append((b"x-hermes-session-id", session_id.encode()))
-    if asked.turn.envelope.session_key is not None:
-        headers.append((b"x-hermes-session-key", asked.turn.envelope.session_key.encode()))
+    if to is not None and to.session_key is not None:
+        headers.append((b"x-hermes-session-key", to.session_key.encode()))
     if started is not None:
         headers.append((b"x-hermes-run-id", run_id(started.step).encode()))
         if started.replayed:
@@ -128,7 +154,7 @@ def session_headers(asked: chat.Asked, started: Started | None, session_id: Sess
     return headers
 
 
-async def whole(events: Events, asked: chat.Asked, reply: Reply) -> None:
+async def whole(events: Events, asked: Asked, reply: Reply) -> None:
     """The turn as one JSON body: what its last event carries."""
     started: Started | None = None
     async with aclosing(events):
@@ -136,26 +162,24 @@ async def whole(events: Events, asked: chat.Asked, reply: Reply) -> None:
             if isinstance(some[0], Started):
                 started = some[0]
             if isinstance(last := some[-1], Finished):
-                await reply.json(asked.whole(last), more=session_headers(asked, started, last.session.id))
+                await reply.json(asked.whole(last), more=session_headers(asked.to, started, last.session.id))
 
 
-async def streamed(events: Events, asked: chat.Asked, reply: Reply) -> None:
+async def streamed(events: Events, asked: Listening, reply: Reply, *, at_once: bool = False) -> None:
     """The turn as server-sent events, one write each.
 
-    The status line waits for the model's first word, so a failure before it has a status of its own; after
-    that a failure is an error event, and the stream ends without [DONE]."""
-    stream = Stream(reply, asked)
+    The status line waits for the model's first word, so a failure before it has a status of its own (unless it is to
+    go out `at_once`, for a turn that began long ago); after that a failure is an event."""
+    stream = Stream(reply, asked, at_once=at_once)
     try:
         async with aclosing(events):
             async for some in events:
                 for event in some:
                     await stream.event(event)
     except Failure as failure:
-        if not reply.begun:
+        if not reply.begun and not stream.ready:
             raise
-        await stream.settle()
-        await reply.write(asked.failed(error_body(failure)))
-        await reply.end()
+        await stream.failed(failure)
     finally:
         stream.close()
 
@@ -163,11 +187,12 @@ async def streamed(events: Events, asked: chat.Asked, reply: Reply) -> None:
 class Stream:
     """One SSE response: begins with the first word or after ten seconds, never silent for long."""
 
-    def __init__(self, reply: Reply, asked: chat.Asked) -> None:
+    def __init__(self, reply: Reply, asked: Listening, *, at_once: bool) -> None:
         self._reply = reply
         self._asked = asked
+        self._at_once = at_once
         self._started: Started | None = None
-        self._telling: chat.Telling | None = None
+        self._telling: Telling | None = None
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
         self._timer = self._loop.call_later(FIRST_EVENT, self._tick)
@@ -177,6 +202,8 @@ class Stream:
         if isinstance(event, Started):
             self._started = event
             self._telling = self._asked.telling(event)
+            if self._at_once:
+                await self._begin()
             return
         telling = self._telling
         assert telling is not None, "the first event of a turn is Started"
@@ -194,16 +221,29 @@ class Stream:
             self._last = self._loop.time()
             await self._reply.write(data)
 
+    @property
+    def ready(self) -> bool:
+        """A failure can be told as an event though nothing was sent."""
+        return self._at_once and self._telling is not None
+
+    async def failed(self, failure: Failure) -> None:
+        await self.settle()
+        error = error_body(failure)
+        told = self._telling.failed(failure, error) if self._telling is not None else [self._asked.failed(error)]
+        for data in told:
+            await self._reply.write(data)
+        await self._reply.end()
+
     async def _begin(self) -> None:
-        started = self._started
-        known = started.session.id if started else self._asked.turn.envelope.session_id
+        started, to = self._started, self._asked.to
+        known = started.session.id if started else to.session_id if to else None
         await self._reply.start(
             200,
             [
                 (b"content-type", b"text/event-stream; charset=utf-8"),
                 (b"cache-control", b"no-cache"),
                 (b"x-accel-buffering", b"no"),
-                *session_headers(self._asked, started, known),
+                *session_headers(to, started, known),
             ],
         )
 
@@ -229,3 +269,43 @@ class Stream:
 
     def close(self) -> None:
         self._timer.cancel()
+
+
+class Waiting:
+    """A turn that may have to wait in its session's line; over when its first event is here."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self.over = False
+
+    async def events(self) -> Events:
+        async with aclosing(self._events) as events:
+            async for some in events:
+                self.over = True
+                yield some
+
+
+async def departed(receive: Receive) -> None:
+    """Returns when the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def while_connected(
+    answering: Coroutine[Any, Any, None], receive: Receive, *, until: Waiting | None = None
+) -> None:
+    """Answers for as long as someone listens: a turn that no one hears is stopped, or leaves its line.
+
+    One that has begun while it was waited for (`until`) goes on without listeners."""
+    work = asyncio.ensure_future(answering)
+    gone = asyncio.ensure_future(departed(receive))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            if until is None or not until.over:
+                work.cancel()
+            await asyncio.wait({work})
+        if not work.cancelled():
+            work.result()
+    finally:
+        gone.cancel()

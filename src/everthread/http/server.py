@@ -15,11 +15,15 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from everthread.errors import Malformed, Unavailable
+from everthread.http import websocket
 from everthread.http.app import App
 from everthread.http.cork import Corked
 from everthread.http.reply import error_body
+from everthread.http.request import LARGEST_BODY
+from everthread.http.websocket import WebSocket
 
 LONGEST_HEAD = 128 * 1024
+BODY = {b"content-length", b"transfer-encoding"}
 DRAIN = 30  # seconds that running turns get after SIGTERM
 
 
@@ -43,9 +47,30 @@ class Protocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as offer:
-            self._without_upgrade(data[offer.args[0] :])
+            rest = data[offer.args[0] :]
+            if self._offers_websocket():
+                self._upgrade(rest)
+            else:
+                self._without_upgrade(rest)
         except httptools.HttpParserError:
             self.send_400_response("This is not a valid HTTP request.")
+
+    def _offers_websocket(self) -> bool:
+        """Whether the offer is taken: a WebSocket where there is one, no body, and nothing still to be answered."""
+        app = cast("App", self.config.app)
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return (
+            self.url.partition(b"?")[0].decode("latin-1") in app.sockets
+            and (self.parser.get_method(), self.parser.get_http_version()) == (b"GET", "1.1")
+            and self._get_upgrade() == b"websocket"
+            and not any(name in BODY and value.strip() != b"0" for name, value in self.headers)
+            and (cycle is None or cycle.response_complete)
+        )
+
+    def _upgrade(self, rest: bytes) -> None:
+        self.connections.discard(self)
+        socket = WebSocket(config=self.config, server_state=self.server_state, app_state=self.app_state)
+        socket.open(self.transport, self.url, self.headers, rest)
 
     def _without_upgrade(self, rest: bytes) -> None:
         """After an offer to upgrade the parser reads no body, so the request is read again without the offer."""
@@ -126,7 +151,11 @@ def configured(app: App) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Protocol,
-        ws="none",
+        ws="none",  # `Protocol` upgrades by itself, where there is a WebSocket
+        ws_max_size=LARGEST_BODY,
+        ws_ping_interval=websocket.PING,
+        ws_ping_timeout=websocket.PING,
+        ws_per_message_deflate=False,
         lifespan="off",
         interface="asgi3",
         log_config=None,

@@ -8,14 +8,21 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from everthread.core.courier import Courier
 from everthread.core.key import ApiKey
 from everthread.core.ports import Clock, Ids, Model, Store
+from everthread.core.queue import Jobs, Queue
 from everthread.core.transcript import Archive
+from everthread.core.view import Views
 from everthread.http.auth import Gate
 from everthread.http.reply import Reply
 from everthread.http.request import Headers, Receive
+from everthread.turns.items import Items
+from everthread.turns.jobs import Timetable
 from everthread.turns.memories import Memories
+from everthread.turns.post import Post
 from everthread.turns.run import Turns
+from everthread.turns.runs import Runs
 
 Check = Callable[[], Awaitable["str | Finding"]]  # what is the case, in a few words; or a Failure
 Figures = Callable[[], Awaitable[Mapping[str, float]]]  # by their Prometheus names
@@ -43,6 +50,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
     turns: Turns
+    runs: Runs
+    items: Items
+    views: Views
+    queue: Queue
+    jobs: Jobs
+    timetable: Timetable
+    post: Post
+    courier: Courier
     memories: Memories
     store: Store
     archive: Archive

@@ -16,7 +16,7 @@ from everthread.core.session import Place, Session
 from everthread.core.transcript import Branch, Card, Entry, Order, Page
 from everthread.errors import Malformed, SessionExists, SessionMoved
 from everthread.storage import ledger, paths
-from everthread.storage.rows import moment
+from everthread.storage.rows import NO_ANSWER, moment
 from everthread.wire.chat import stored_messages
 
 MOST_BYTES = 4 * 1024 * 1024  # of one page's messages, one step more or less
@@ -36,7 +36,8 @@ CARD = """
         AND origin.lineage = lineage.fork_lineage AND origin.thread = lineage.thread),
     (SELECT json_array(json_extract(step.reply, '$.model'), step.stored_at) FROM step
         WHERE step.tenant = lineage.tenant AND step.lineage = lineage.lineage
-        AND step.seq < coalesce(later.from_seq, lineage.last_seq + 1) ORDER BY step.seq DESC LIMIT 1)
+        AND step.seq < coalesce(later.from_seq, lineage.last_seq + 1) AND step.source != 'import'
+        ORDER BY step.seq DESC LIMIT 1)
 """
 BEGAN = 18  # where in CARD the counts of the beginning are
 WITH_ALL = """
@@ -214,22 +215,16 @@ class Reel:
             if not self._down:
                 yield from self._steps()
             return
-        lineage, seq = self.find(spot)
-        yield from rest(self._steps(lineage, seq), after)
+        yield from rest(self._steps(self.find(spot)), after)
         if self._down:
             yield from self._imported()
 
     def find(self, spot: Spot) -> tuple[str, int]:
         """The lineage and number of a step of this path."""
-        row = self._db.execute(
-            "SELECT lineage, seq FROM step WHERE tenant = ? AND step = ?", (self._tenant, spot.at)
-        ).fetchone()
-        if row is None or not any(
-            lineage == row[0] and first <= row[1] <= last
-            for lineage, first, last in paths.segments(self._db, self._tenant, self._session)
-        ):
+        found = paths.find(self._db, self._tenant, self._session, spot.at)
+        if found is None:
             raise Unknown
-        return row[0], row[1]
+        return found
 
     def _all(self) -> Iterator[list[Entry]]:
         if self._down:
@@ -239,42 +234,21 @@ class Reel:
             yield from self._imported()
             yield from self._steps()
 
-    def _steps(self, lineage: str | None = None, seq: int = 0) -> Iterator[list[Entry]]:
-        segments = list(paths.segments(self._db, self._tenant, self._session))
-        if not self._down:
-            segments.reverse()
-        begun = lineage is None
-        for name, first, last in segments:
-            if not begun and (name != lineage or not first <= seq <= last):
-                continue
-            low, high = first, last
-            if not begun:
-                begun = True
-                low, high = (first, seq) if self._down else (seq, last)
+    def _steps(self, at: tuple[str, int] | None = None) -> Iterator[list[Entry]]:
+        for lineage, first, last in paths.stretches(self._db, self._tenant, self._session, down=self._down, at=at):
             rows = self._db.execute(
                 "SELECT step, turn, session, source, input, output, reply, said_at, completion_tokens FROM step"  # noqa: S608
                 " WHERE tenant = ? AND lineage = ? AND seq BETWEEN ? AND ?"
                 f" ORDER BY seq {'DESC' if self._down else 'ASC'}",
-                (self._tenant, name, low, high),
+                (self._tenant, lineage, first, last),
             )
             for row in rows:
                 yield self._ordered(entries_of(row))
 
     def _imported(self, *, since: int = 0, up_to: int | None = None) -> Iterator[list[Entry]]:
-        chain: list[tuple[int, bytes]] = []
         end = self._session.prior
-        while end is not None:
-            place, address, end = self._db.execute(
-                "SELECT place, address, before FROM prior WHERE tenant = ? AND address = ?", (self._tenant, end)
-            ).fetchone()
-            if place < since:
-                break
-            if up_to is None or place <= up_to:
-                chain.append((place, address))
-        for place, address in chain if self._down else reversed(chain):
-            (messages,) = self._db.execute(
-                "SELECT messages FROM prior WHERE tenant = ? AND address = ?", (self._tenant, address)
-            ).fetchone()
+        chain = paths.exchanges(self._db, self._tenant, end, down=self._down, since=since, up_to=up_to)
+        for place, messages in chain:
             yield self._ordered(
                 [
                     Entry(id=f"msg_{IMPORT}_{place}_{number}", session=None, message=message, turn=None, said_at=None)
@@ -319,6 +293,8 @@ def entries_of(row: tuple[Any, ...]) -> list[Entry]:
         )
         for number, message in enumerate(inputs)
     ]
+    if output == NO_ANSWER:
+        return entries
     (answer,) = stored_messages(f"[{output}]")
     entries.append(
         Entry(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from everthread.core.ports import Problem
 from everthread.storage import chunks
-from everthread.wire.chat import stored_messages
+from everthread.storage.rows import UNFINISHED, said
 
 GONE = """
     CASE kind
@@ -16,6 +16,18 @@ GONE = """
             (SELECT 1 FROM session WHERE session.tenant = outbox.tenant AND session.session = outbox.name)
         ELSE NOT EXISTS (SELECT 1 FROM thread WHERE thread.tenant = outbox.tenant AND thread.thread = outbox.name)
     END
+"""
+BLIND = """
+    NOT EXISTS (SELECT 1 FROM step WHERE step.tenant = view.tenant AND step.step = view.step)
+    AND (thread IS NOT NULL OR NOT EXISTS (SELECT 1 FROM run WHERE run.tenant = view.tenant AND run.run = view.step))
+"""
+STEPLESS = "NOT EXISTS (SELECT 1 FROM step WHERE step.tenant = run.tenant AND step.step = run.run)"
+IDLE = """
+    NOT EXISTS (SELECT 1 FROM run WHERE run.tenant = journal.tenant AND run.run = journal.run
+        AND run.status != 'completed')
+"""
+UNTOLD = """
+    run IS NOT NULL AND NOT EXISTS (SELECT 1 FROM run WHERE run.tenant = parcel.tenant AND run.run = parcel.run)
 """
 DERIVED = {  # what can be made good, and how
     "a vector belongs to no piece of text": (
@@ -53,6 +65,36 @@ DERIVED = {  # what can be made good, and how
     "a claim belongs to no scope": (
         "SELECT claim FROM claim WHERE NOT EXISTS (SELECT 1 FROM scope WHERE scope.no = claim.scope)",
         "DELETE FROM claim WHERE NOT EXISTS (SELECT 1 FROM scope WHERE scope.no = claim.scope)",
+    ),
+    "a view shows a step that is missing": (
+        f"SELECT view.step FROM view WHERE {BLIND}",  # noqa: S608
+        f"DELETE FROM view WHERE {BLIND}",  # noqa: S608
+    ),
+    "a view is of another thread than its step": (
+        """SELECT view.step FROM view JOIN step ON step.tenant = view.tenant AND step.step = view.step
+        WHERE view.thread IS NOT step.thread""",
+        """UPDATE view SET thread = step.thread FROM step
+        WHERE step.tenant = view.tenant AND step.step = view.step AND view.thread IS NOT step.thread""",
+    ),
+    "a run is completed, and its step is missing": (
+        f"SELECT run.run FROM run WHERE status = 'completed' AND {STEPLESS}",  # noqa: S608
+        f"DELETE FROM run WHERE status = 'completed' AND {STEPLESS}",  # noqa: S608
+    ),
+    "what a run said is kept without it, or beside its step": (
+        f"SELECT DISTINCT journal.run FROM journal WHERE {IDLE}",  # noqa: S608
+        f"DELETE FROM journal WHERE {IDLE}",  # noqa: S608
+    ),
+    "a run is over, and somebody holds it": (
+        f"SELECT run.run FROM run WHERE NOT {UNFINISHED} AND held_until IS NOT NULL",  # noqa: S608
+        f"UPDATE run SET worker = NULL, held_until = NULL WHERE NOT {UNFINISHED} AND held_until IS NOT NULL",  # noqa: S608
+    ),
+    "a job is removed, and is still to fire": (
+        "SELECT job.job FROM job WHERE removed = 1 AND next_at IS NOT NULL",
+        "UPDATE job SET next_at = NULL WHERE removed = 1 AND next_at IS NOT NULL",
+    ),
+    "a parcel tells of a run that is missing": (
+        f"SELECT parcel.parcel FROM parcel WHERE {UNTOLD}",  # noqa: S608
+        f"DELETE FROM parcel WHERE {UNTOLD}",  # noqa: S608
     ),
     "something that is gone is waiting to be read": (
         f"SELECT outbox.name FROM outbox WHERE {GONE}",  # noqa: S608
@@ -103,7 +145,9 @@ INVARIANTS = {
         WHERE thread.prior IS NOT NULL AND prior.address IS NULL""",
     "a replay points to a missing step": """
         SELECT replay.key FROM replay LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step
-        WHERE replay.step IS NOT NULL AND step.step IS NULL""",
+        WHERE replay.step IS NOT NULL AND step.step IS NULL AND NOT EXISTS
+            (SELECT 1 FROM run WHERE run.tenant = replay.tenant AND run.run = replay.step)""",
+    "a job cannot be read": "SELECT job.job FROM job WHERE removed = 0 AND NOT json_valid(body)",
     **{what: query for what, (query, _) in DERIVED.items()},
 }
 
@@ -112,7 +156,9 @@ UNINDEXED = """
     SELECT tenant, thread, lineage, seq, step, said_at, input, output FROM step
     WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = step.tenant
         AND chunk.thread = step.thread AND chunk.lineage = step.lineage AND chunk.seq = step.seq)
-      AND json_extract(output, '$.content') GLOB '*[a-zA-Z0-9]*'
+      AND CASE WHEN output != 'null' THEN json_extract(output, '$.content')
+        WHEN json_type(input, '$[0].content') = 'text' THEN json_extract(input, '$[0].content') END
+        GLOB '*[a-zA-Z0-9]*'
 """
 
 
@@ -163,8 +209,8 @@ def repair(db: sqlite3.Connection) -> Iterator[Problem]:
     steps = db.execute(UNINDEXED).fetchall()
     for tenant, thread, lineage, seq, step, said_at, given, output in steps:
         (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
-        said = (*stored_messages(given), *stored_messages(f"[{output}]"))
-        db.executemany(chunks.INSERT, chunks.rows((tenant, scope, thread, lineage), seq, step, said_at, said))
+        home = (tenant, scope, thread, lineage)
+        db.executemany(chunks.INSERT, chunks.rows(home, seq, step, said_at, said(given, output)))
     if steps:
         yield Problem(f"{len(steps)} steps were not in the index", mended=True)
     imports = db.execute(UNINDEXED_IMPORTS).fetchall()

@@ -20,9 +20,9 @@ from everthread.core.memory import Forget, Forgotten, Place
 from everthread.core.messages import Message
 from everthread.errors import SessionMoved
 from everthread.storage import claims as claim_rows
-from everthread.storage import imports, ledger, paths, scrub, tombstones
+from everthread.storage import imports, ledger, paths, runs, scrub, tombstones, unseen
 from everthread.storage.mask import Words
-from everthread.storage.rows import stamp
+from everthread.storage.rows import said, stamp
 from everthread.storage.scrub import STEP, Change, Recalled, Scrub
 from everthread.storage.sqlite import SqliteStore
 from everthread.wire.chat import stored_messages
@@ -102,8 +102,8 @@ class Forgetting:
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
-        self._changed: set[tuple[Tenant, str]] = set()  # steps that read otherwise than they did
-        self._erased: set[tuple[Tenant, ClaimId]] = set()
+        self._changed = store.scrubs.changed
+        self._erased = store.scrubs.erased
 
     async def forget(self, tenant: Tenant, scope: ScopeId, what: Forget, *, now: datetime, dry_run: bool) -> Forgotten:
         ground = await self._read(ground_of, tenant, scope)
@@ -203,8 +203,24 @@ class Forgetting:
                 sessions, lambda db, some: scrub.rewrite_sessions(db, tenant, some, scrubbing), LOGS_AT_ONCE
             )
         await self._write(scrub.rewrite_others, ground.no, tenant, scrubbing.words)
+        await self._hush(ground, scrubbing.words)
         self._erased |= {(tenant, claim.id) for claim in claims}
         await self._in_portions(claims, lambda db, some: claim_rows.drop(db, tenant, some))
+
+    async def _hush(self, ground: Ground, words: Words) -> None:
+        """What stands beside the steps that are seen as responses, what runs say that have none yet, what jobs are to
+        say."""
+        tenant = ground.tenant
+        for thread in await self._read(threads_of, ground):
+            after: unseen.Name | None = ("", "")
+            while after is not None:
+                views, after = await self._read(unseen.views, tenant, thread.thread, after, words, limit=READ_AT_ONCE)
+                await self._in_portions(views, lambda db, some: unseen.rewrite_views(db, tenant, some, words))
+        hushed = await self._read(unseen.hushed, tenant, ground.no, ground.key, words)
+        await self._in_portions(hushed, lambda db, some: unseen.rewrite_runs(db, tenant, some, words), LOGS_AT_ONCE)
+        jobs = await self._read(unseen.jobs, tenant, ground.no, ground.key)
+        await self._in_portions(jobs, lambda db, some: unseen.rewrite_jobs(db, tenant, some, words))
+        await self._write(unseen.rewrite_parcels, tenant, words)
 
     async def _erase_words(self, ground: Ground, words: Words, found: Found, *, now: int) -> None:
         tenant = ground.tenant
@@ -387,7 +403,7 @@ def look_at_thread(db: sqlite3.Connection, tenant: Tenant, thread: Thread, kept:
         if seq <= kept.get(lineage, 0):
             continue
         found.gone.add(step)
-        messages = stored_messages(f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]")
+        messages = said(given, output)
         found.messages += len(messages)
         for message in messages[: MOST_PLACES - len(found.places)]:
             found.places.append(Place(thread.root, step, seq, message.role, message.text[: 2 * AROUND]))
@@ -446,7 +462,7 @@ def stands(db: sqlite3.Connection, tenant: Tenant, claim: Claim) -> bool:
     row = db.execute("SELECT input, output FROM step WHERE tenant = ? AND step = ?", (tenant, claim.step)).fetchone()
     if row is None:
         return True  # it is left out anyway
-    messages = (*stored_messages(row[0]), *stored_messages(f"[{row[1]}]"))
+    messages = said(*row)
     if claim.span.message >= len(messages):
         return False
     text = messages[claim.span.message].text
@@ -475,7 +491,7 @@ def bury_words(db: sqlite3.Connection, tenant: Tenant, thread: ThreadId, after: 
         (tenant, thread, after, ROWS_AT_ONCE),
     ).fetchall()
     for _, given, output in rows:
-        bury_messages(db, tenant, (*stored_messages(given), *stored_messages(f"[{output}]")), now)
+        bury_messages(db, tenant, said(given, output), now)
     return rows[-1][0] if len(rows) == ROWS_AT_ONCE else None
 
 
@@ -491,6 +507,8 @@ def bury_messages(db: sqlite3.Connection, tenant: Tenant, messages: Sequence[Mes
 
 
 def forget_scope(db: sqlite3.Connection, ground: Ground) -> None:
-    """What is left of a scope without its threads: what people added by hand; and itself, if it has no key."""
+    """What is left of a scope without its threads: what people added by hand, what has yet to run; and itself, if it
+    has no key."""
     db.execute("DELETE FROM claim WHERE scope = ? AND step IS NULL", (ground.no,))
+    runs.drop_of_key(db, ground.tenant, ground.key)
     ledger.drop_unused(db, ground.no)

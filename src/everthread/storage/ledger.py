@@ -13,7 +13,7 @@ from everthread.core.ports import Commit
 from everthread.core.session import Exchange, Session
 from everthread.core.turn import Step, Usage
 from everthread.errors import SessionMoved
-from everthread.storage import chunks, claims, outbox, paths
+from everthread.storage import chunks, claims, outbox, paths, posted, runs, shown
 from everthread.storage.rows import block_text, input_text, reply_text, stamp
 from everthread.storage.writer import Later
 
@@ -32,6 +32,7 @@ def begin(
     log: str | None = None,
     profile: Block | None = None,
     first: Step | None = None,
+    asked: bool = True,
 ) -> int:
     """A new thread with its first lineage and session, where `first` was said or nothing yet. Returns its scope's
     number."""
@@ -39,8 +40,9 @@ def begin(
     begin_session(db, tenant, session, now, log=log, profile=profile)
     scope = scope_number(db, tenant, session, now)
     db.execute(
-        "INSERT INTO thread (tenant, thread, scope, root, head, named, prior, title, created_at, updated_at, source)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO thread"
+        " (tenant, thread, scope, root, head, named, prior, title, created_at, updated_at, source, asked)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             tenant,
             session.thread,
@@ -53,6 +55,7 @@ def begin(
             now,
             now,
             source,
+            asked,
         ),
     )
     begin_lineage(db, tenant, session, first)
@@ -138,15 +141,22 @@ def branch(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
 
 def answered(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
     """The thread's head is the path that was answered just now. Returns its scope's number."""
-    session = commit.session
-    if session.prior is not None and session.named:
-        named(db, tenant, session, stamp(commit.step.said_at))
-    scope: int = db.execute(
-        "UPDATE thread SET updated_at = ?, named = max(named, ?), head = ? WHERE tenant = ? AND thread = ?"
-        " RETURNING scope",
-        (stamp(commit.step.stored_at), session.named, session.lineage, tenant, session.thread),
-    ).fetchone()[0]
+    step = commit.step
+    at = (stamp(step.said_at), stamp(step.stored_at))
+    scope = spoken(db, tenant, commit.session, said_at=at[0], now=at[1], asked=commit.asked)
     return bind(db, tenant, commit, scope) if commit.bind is not None else scope
+
+
+def spoken(db: sqlite3.Connection, tenant: Tenant, session: Session, *, said_at: int, now: int, asked: bool) -> int:
+    """Something was said on this path: it is the thread's head. Returns its scope's number."""
+    if session.prior is not None and session.named:
+        named(db, tenant, session, said_at)
+    scope: int = db.execute(
+        "UPDATE thread SET updated_at = ?, named = max(named, ?), asked = max(asked, ?), head = ?"
+        " WHERE tenant = ? AND thread = ? RETURNING scope",
+        (now, session.named, asked, session.lineage, tenant, session.thread),
+    ).fetchone()[0]
+    return scope
 
 
 def named(db: sqlite3.Connection, tenant: Tenant, session: Session, now: int) -> None:
@@ -256,17 +266,22 @@ def advance(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
     )
     if moved.rowcount != 1:
         raise SessionMoved
-    db.execute(
-        "UPDATE session SET end_reason = NULL, ended_at = NULL"
-        " WHERE tenant = ? AND session = ? AND end_reason IS NOT NULL",
-        (tenant, session.id),
-    )
+    reopen(db, tenant, session)
     if commit.profile is not None:  # the first words of a thread that was begun without any
         db.execute(
             "UPDATE session SET profile = ? WHERE tenant = ? AND session = ? AND profile IS NULL",
             (block_text(commit.profile), tenant, session.id),
         )
     return answered(db, tenant, commit)
+
+
+def reopen(db: sqlite3.Connection, tenant: Tenant, session: Session) -> None:
+    """Whatever was said of it, it goes on."""
+    db.execute(
+        "UPDATE session SET end_reason = NULL, ended_at = NULL"
+        " WHERE tenant = ? AND session = ? AND end_reason IS NOT NULL",
+        (tenant, session.id),
+    )
 
 
 def rotate(
@@ -335,7 +350,7 @@ def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> 
 
 
 def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
-    """The step itself, its words in the lexical index, and that memory is to read it."""
+    """The step itself, its words in the lexical index, and that memory is to read it; what else it is to be seen as."""
     session, step = commit.session, commit.step
     said_at, usage = stamp(step.said_at), step.outcome.usage
     later.insert(
@@ -365,12 +380,25 @@ def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
             block_text(step.tail),
             session.messages + len(step.input) + 1,
             step.body,
+            None,
         ),
     )
     home = (tenant, scope, session.thread, session.lineage)
     for row in chunks.rows(home, step.seq, step.id, said_at, step.messages()):
         later.insert("chunk", row)
     outbox.put_off(later, tenant, scope, kind="step", name=step.id, now=stamp(step.stored_at))
+    if commit.keep is not None and commit.fence is None:
+        later.insert(
+            "view",
+            shown.row(
+                tenant,
+                step.id,
+                commit.keep,
+                thread=session.thread,
+                model=step.outcome.model,
+                now=stamp(step.stored_at),
+            ),
+        )
 
 
 def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> set[int]:
@@ -384,6 +412,7 @@ def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> set[i
     ).fetchall()
     for heir in heirs:
         inherit(db, tenant, thread, *heir, now=now)
+    runs.drop_unanswered(db, tenant, thread)
     outbox.drop_sessions(db, tenant, thread)
     db.execute(
         "DELETE FROM session WHERE tenant = ?1 AND lineage IN"
@@ -451,6 +480,7 @@ def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir:
             f"DELETE FROM replay WHERE tenant = ? AND step IN (SELECT step FROM step WHERE {within})",  # noqa: S608
             (tenant, *span),
         )
+        shown.inherit(db, tenant, span, thread)
         db.execute(
             f"UPDATE step SET thread = ?, lineage = ?, session = ? WHERE {within}",  # noqa: S608
             (thread, heir, tip, *span),
@@ -485,6 +515,11 @@ def erase(db: sqlite3.Connection, tenant: str, thread: str, portion: int) -> boo
         chunks.drop(db, tenant, thread, lineage, seq)
         db.execute("DELETE FROM step WHERE tenant = ? AND lineage = ? AND seq = ?", (tenant, lineage, seq))
         db.execute("DELETE FROM replay WHERE tenant = ? AND step = ?", (tenant, step))
+        db.execute(
+            "DELETE FROM view WHERE tenant = ? AND kind IN ('response', 'completion') AND step = ?", (tenant, step)
+        )
+        db.execute("DELETE FROM run WHERE tenant = ? AND run = ?", (tenant, step))
+        posted.drop_of_run(db, tenant, step)
         outbox.drop(db, tenant, "step", step)
     claims.drop_of_steps(db, tenant, [step for _, _, step in steps])
     if len(steps) == portion or not chunks.drop_some(db, tenant, thread, PIECES_PER_STEP * portion):

@@ -202,7 +202,7 @@ class Masking:
     def _within(self, value: str) -> str:
         """A text that is JSON, in which they may be written with escapes."""
         tree = parsed(value) if "\\" in value else None
-        clean = self._tree(tree)
+        clean = self.tree(tree)
         return encoded(clean) if clean != tree else value
 
     def _arguments(self, value: str) -> str:
@@ -210,21 +210,21 @@ class Masking:
         tree = parsed(value)
         if tree is None:
             return self._text(value)
-        clean = self._tree(tree)
+        clean = self.tree(tree)
         made = encoded(clean) if clean != tree else value
         if spans := self._words.spans(made):  # across its punctuation
             self.found.append((made, spans))
             return "{}"
         return made
 
-    def _tree(self, value: Any) -> Any:
+    def tree(self, value: Any) -> Any:
         """Anything within a JSON text: here names of fields are words too."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, dict):
-            return {self._text(name): self._tree(one) for name, one in value.items()}
+            return {self._text(name): self.tree(one) for name, one in value.items()}
         if isinstance(value, list):
-            return [self._tree(one) for one in value]
+            return [self.tree(one) for one in value]
         return self._number(value)
 
     def _number(self, value: Any) -> Any:

@@ -30,13 +30,9 @@ from everthread.storage.forgetting import Forgetting
 from everthread.storage.near import Similarities
 from everthread.storage.rows import stamp
 from everthread.storage.seen import Witness
-from everthread.storage.sqlite import SqliteStore
+from everthread.storage.sqlite import SqliteStore, nothing
 
 T = TypeVar("T")
-
-
-def nothing() -> None:
-    """What is left to do after a write that changes neither claims nor steps."""
 
 
 class SqliteMemory:

@@ -99,7 +99,7 @@ def drop_sessions(db: sqlite3.Connection, tenant: str, thread: str) -> None:
     drop(db, tenant, "thread", thread)
     db.execute(
         "DELETE FROM outbox WHERE tenant = ?1 AND kind = 'session' AND name IN (SELECT session.session FROM lineage"
-        " JOIN session ON session.tenant = lineage.tenant AND session.lineage = lineage.lineage"
+        " CROSS JOIN session ON session.tenant = lineage.tenant AND session.lineage = lineage.lineage"
         " WHERE lineage.tenant = ?1 AND lineage.thread = ?2)",
         (tenant, thread),
     )
@@ -111,7 +111,7 @@ def move(db: sqlite3.Connection, tenant: str, thread: str, scope: int) -> None:
         ("step", "SELECT step FROM step WHERE tenant = ?1 AND thread = ?2"),
         (
             "session",
-            "SELECT session.session FROM lineage JOIN session ON session.tenant = lineage.tenant"
+            "SELECT session.session FROM lineage CROSS JOIN session ON session.tenant = lineage.tenant"
             " AND session.lineage = lineage.lineage WHERE lineage.tenant = ?1 AND lineage.thread = ?2",
         ),
         ("thread", "SELECT ?2 WHERE ?1 = ?1"),

@@ -12,7 +12,7 @@ from everthread.core.ids import LineageId, SessionId, Tenant
 from everthread.core.ports import Past, past_of
 from everthread.core.session import Place, Session
 from everthread.errors import SessionMoved
-from everthread.storage.rows import block_of, moment
+from everthread.storage.rows import block_of, moment, said
 from everthread.wire.chat import stored_messages
 
 SEEN_AT_LEAST = 4  # steps before a place: an epoch that began just there would show nothing of them
@@ -49,6 +49,30 @@ def upwards(db: sqlite3.Connection, tenant: Tenant, lineage: str, last: int, dow
         lineage, last = fork, min(last, fork_seq)
 
 
+def stretches(
+    db: sqlite3.Connection, tenant: Tenant, session: Session, *, down: bool, at: tuple[str, int] | None = None
+) -> Iterator[Piece]:
+    """The pieces of a path in either order, from one of its steps on."""
+    pieces = list(segments(db, tenant, session))
+    begun = at is None
+    for lineage, first, last in pieces if down else reversed(pieces):
+        low, high = first, last
+        if at is not None and not begun:
+            if at[0] != lineage or not first <= at[1] <= last:
+                continue
+            begun = True
+            low, high = (first, at[1]) if down else (at[1], last)
+        yield lineage, low, high
+
+
+def find(db: sqlite3.Connection, tenant: Tenant, session: Session, step: str) -> tuple[str, int] | None:
+    """The lineage and number of a step of this path."""
+    row = db.execute("SELECT lineage, seq FROM step WHERE tenant = ? AND step = ?", (tenant, step)).fetchone()
+    if row is None or not on_path(list(segments(db, tenant, session)), *row):
+        return None
+    return row[0], row[1]
+
+
 def backwards(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Iterator[Past]:
     """The session's epoch from its newest step on. What was imported before step 1 is 0, -1, -2 and so on."""
     for lineage, first, last in segments(db, tenant, session, session.from_seq):
@@ -58,10 +82,11 @@ def backwards(db: sqlite3.Connection, tenant: Tenant, session: Session) -> Itera
             (tenant, lineage, first, last),
         )
         for given, output, tokens, turn, seq, said_at, tail in rows:
-            whole = f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]"
             block = block_of(tail)
             shown = block.text if block else ""
-            yield past_of(stored_messages(whole), tokens, turn, seq, moment(said_at), tail=shown)
+            past = past_of(said(given, output), tokens, turn, seq, moment(said_at), tail=shown)
+            if past.messages or past.instructions:  # else all of it was removed, or only thought
+                yield past
     if session.from_seq < 1:
         for number, exchange in enumerate(imported(db, tenant, session.prior)):
             if -number < session.from_seq:
@@ -89,6 +114,26 @@ def imported(db: sqlite3.Connection, tenant: Tenant, end: bytes | None) -> Itera
             (tenant, address),
         ).fetchone()
         yield Import(address, messages, tokens, place, rolling or b"", said)
+
+
+def exchanges(
+    db: sqlite3.Connection, tenant: Tenant, end: bytes | None, *, down: bool, since: int = 0, up_to: int | None = None
+) -> Iterator[tuple[int, str]]:
+    """The exchanges of a chain in either order, from one of its places to another: the place and the messages."""
+    chain: list[tuple[int, bytes]] = []
+    while end is not None:
+        place, address, end = db.execute(
+            "SELECT place, address, before FROM prior WHERE tenant = ? AND address = ?", (tenant, end)
+        ).fetchone()
+        if place < since:
+            break
+        if up_to is None or place <= up_to:
+            chain.append((place, address))
+    for place, address in chain if down else reversed(chain):
+        (messages,) = db.execute(
+            "SELECT messages FROM prior WHERE tenant = ? AND address = ?", (tenant, address)
+        ).fetchone()
+        yield place, messages
 
 
 def beginning(db: sqlite3.Connection, tenant: Tenant, session: Session) -> tuple[str | None, Block | None]:

@@ -13,12 +13,16 @@ from everthread.core.claim import Block
 from everthread.core.ids import StepId
 from everthread.core.messages import Message, array
 from everthread.core.session import Session
-from everthread.core.turn import Choice, Context, Outcome, Step, ToolCall, Usage
+from everthread.core.turn import Choice, Context, Cuts, Outcome, Step, ToolCall, Usage
 from everthread.wire.chat import MessageIn, stored_messages
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 NULL = msgspec.Raw(b"null")
+NO_ANSWER = "null"  # the output of a step that nobody answered, or whose answer was removed
+UNSAID = Message(role="assistant", raw=b'{"role":"assistant","content":null}')  # how such a step shows its answer
+UNFINISHED = "status IN ('queued', 'running', 'stopping')"  # of a run
+OURS = "(:fence IS NULL OR fence = :fence)"  # nobody has taken a run since
 PIECE = 800  # characters at most of one indexed piece: what an encoder reads of a text
 ENDS = ("\n", ". ", "! ", "? ", "\u3002", "\uff01", "\uff1f")
 SPACE = re.compile(r"\s+")
@@ -32,6 +36,14 @@ def moment(stamp: int) -> datetime:
     return EPOCH + timedelta(microseconds=stamp)
 
 
+def stamped(moment: datetime | None) -> int | None:
+    return stamp(moment) if moment is not None else None
+
+
+def moment_of(stamp: int | None) -> datetime | None:
+    return moment(stamp) if stamp is not None else None
+
+
 class ReplyRow(msgspec.Struct, omit_defaults=True):
     """What a reply has beside the assistant's message; that one is not kept twice."""
 
@@ -43,6 +55,9 @@ class ReplyRow(msgspec.Struct, omit_defaults=True):
     reasoning: str = ""
     logprobs: msgspec.Raw = NULL
     others: tuple[Choice, ...] = ()
+    compacted: str = ""
+    took: float = 0.0
+    cuts: Cuts = ()
 
 
 def reply_text(step: Step) -> str:
@@ -56,12 +71,22 @@ def reply_text(step: Step) -> str:
         reasoning=first.reasoning,
         logprobs=msgspec.Raw(first.logprobs or b"null"),
         others=tuple(others),
+        compacted=step.compacted,
+        took=step.took,
+        cuts=step.cuts,
     )
     return msgspec.json.encode(row).decode()
 
 
 def input_text(messages: tuple[Message, ...]) -> str:
     return array(messages).decode()
+
+
+def said(given: str, output: str) -> tuple[Message, ...]:
+    """A step's messages as they are kept: its input, and its answer if it has one."""
+    if output == NO_ANSWER:
+        return stored_messages(given)
+    return stored_messages(f"{given[:-1]}{',' if len(given) > 2 else ''}{output}]")
 
 
 STEP_COLUMNS = (
@@ -75,7 +100,8 @@ def step_of(row: tuple[Any, ...]) -> Step:
     (name, turn, seq, source, given, output, reply, said_at, stored_at, tokens, rolling) = row[:11]
     (message_id, parent_message_id, body, prompt, completion, cached, tail) = row[11:]
     kept = msgspec.json.decode(reply, type=ReplyRow)
-    read = msgspec.json.decode(output, type=MessageIn)
+    answer = stored_messages(f"[{output}]")[0] if output != NO_ANSWER else UNSAID
+    read = msgspec.json.decode(answer.raw, type=MessageIn)
     first = Choice(
         content=read.content if isinstance(read.content, str) else None,
         refusal=read.refusal,
@@ -91,7 +117,6 @@ def step_of(row: tuple[Any, ...]) -> Step:
         reasoning=kept.reasoning,
         logprobs=None if kept.logprobs == NULL else bytes(kept.logprobs),
     )
-    (answer,) = stored_messages(f"[{output}]")
     return Step(
         id=StepId(name),
         turn=StepId(turn),
@@ -114,6 +139,9 @@ def step_of(row: tuple[Any, ...]) -> Step:
         parent_message_id=parent_message_id,
         body=body,
         tail=block_of(tail),
+        compacted=kept.compacted,
+        took=kept.took,
+        cuts=kept.cuts,
     )
 
 

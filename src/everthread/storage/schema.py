@@ -374,4 +374,131 @@ MIGRATIONS: tuple[str, ...] = (
         WHERE thread.deleted_at IS NULL AND thread.named = 1 AND thread.prior IS NOT NULL
             AND scope.session_key IS NOT NULL ORDER BY thread.thread;
     """,
+    # 4: steps seen through other doors: responses and stored completions, runs, the items of a conversation
+    """
+    ALTER TABLE thread ADD COLUMN metadata TEXT;                    -- that its owner gave it as a conversation, JSON
+    ALTER TABLE thread ADD COLUMN asked INTEGER NOT NULL DEFAULT 1; -- 0: no client used its id, only its views name it
+    ALTER TABLE step ADD COLUMN numbers TEXT;                       -- of the input messages left when one was removed
+
+    CREATE TABLE view (                                 -- a step as a response or a stored completion shows it
+        tenant        TEXT NOT NULL,
+        kind          TEXT NOT NULL,                    -- response, completion
+        step          TEXT NOT NULL,
+        thread        TEXT,                             -- null while a run has yet to answer it
+        request       TEXT NOT NULL,                    -- what the object shows again, JSON
+        metadata      TEXT NOT NULL,                    -- JSON
+        model         TEXT,                             -- that answered
+        previous      TEXT,
+        conversation  TEXT,
+        background    INTEGER NOT NULL,
+        created_at    INTEGER NOT NULL,
+        PRIMARY KEY (tenant, kind, step)
+    ) STRICT;
+    CREATE INDEX view_of_thread ON view (tenant, thread, step) WHERE thread IS NOT NULL;
+    CREATE INDEX view_by_age ON view (tenant, kind, created_at, step) WHERE thread IS NOT NULL;
+
+    CREATE TABLE run (                                  -- a turn that outlives its connection; its step has its name
+        tenant        TEXT NOT NULL,
+        run           TEXT NOT NULL,
+        kind          TEXT NOT NULL,                    -- run, response, job
+        session       TEXT NOT NULL,
+        session_key   TEXT,                             -- that its turn names: its thread may not be there yet
+        status        TEXT NOT NULL,
+        turn          TEXT NOT NULL,                    -- JSON; empty when it will not be run again
+        told          INTEGER NOT NULL,
+        model         TEXT,
+        metadata      TEXT NOT NULL,                    -- JSON
+        fault_code    TEXT,
+        fault         TEXT,
+        ticket        BLOB NOT NULL,
+        ticket_until  INTEGER,
+        created_at    INTEGER NOT NULL,
+        updated_at    INTEGER NOT NULL,
+        PRIMARY KEY (tenant, run)
+    ) STRICT;
+    CREATE INDEX run_unfinished ON run (created_at) WHERE status IN ('queued', 'running', 'stopping');
+    CREATE INDEX run_without_step ON run (updated_at) WHERE status IN ('failed', 'cancelled', 'interrupted');
+    CREATE INDEX run_of_session ON run (tenant, session, status);
+    CREATE INDEX run_of_key ON run (tenant, session_key, status) WHERE session_key IS NOT NULL;
+
+    CREATE TABLE journal (                              -- what a run said, while it has no step that says it
+        tenant  TEXT NOT NULL,
+        run     TEXT NOT NULL,
+        no      INTEGER NOT NULL,
+        events  TEXT NOT NULL,                          -- JSON
+        PRIMARY KEY (tenant, run, no)
+    ) STRICT, WITHOUT ROWID;
+    """,
+    # 5: the queue: runs that wait for their time and are taken by a worker; jobs, which make them; parcels, which tell
+    """
+    ALTER TABLE run ADD COLUMN due_at INTEGER;                      -- not before; null: at once
+    ALTER TABLE run ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE run ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE run ADD COLUMN timeout REAL;                        -- seconds for one attempt
+    ALTER TABLE run ADD COLUMN hook_url TEXT;
+    ALTER TABLE run ADD COLUMN hook_secret TEXT;
+    ALTER TABLE run ADD COLUMN started_at INTEGER;
+    ALTER TABLE run ADD COLUMN ended_at INTEGER;
+    ALTER TABLE run ADD COLUMN job TEXT;                            -- whose schedule it follows
+    ALTER TABLE run ADD COLUMN scheduled_at INTEGER;                -- by that schedule
+    ALTER TABLE run ADD COLUMN fence INTEGER NOT NULL DEFAULT 0;    -- how often it was taken, or given back
+    ALTER TABLE run ADD COLUMN worker TEXT;                         -- who holds it
+    ALTER TABLE run ADD COLUMN held_until INTEGER;                  -- null: nobody holds it
+    UPDATE run SET ended_at = updated_at WHERE status NOT IN ('queued', 'running', 'stopping');
+
+    DROP INDEX run_unfinished;
+    DROP INDEX run_without_step;                        -- a job's runs are its history, and stay
+    CREATE INDEX run_without_step ON run (updated_at)
+        WHERE status IN ('failed', 'cancelled', 'interrupted') AND job IS NULL;
+    CREATE INDEX run_waiting ON run (due_at, created_at, run)
+        WHERE status IN ('queued', 'running', 'stopping') AND held_until IS NULL;
+    CREATE INDEX run_held ON run (held_until)
+        WHERE status IN ('queued', 'running', 'stopping') AND held_until IS NOT NULL;
+    CREATE INDEX run_of_job ON run (tenant, job, scheduled_at, run) WHERE job IS NOT NULL;
+    CREATE INDEX run_of_job_unfinished ON run (tenant, job)
+        WHERE job IS NOT NULL AND status IN ('queued', 'running', 'stopping');
+
+    CREATE TABLE job (                                  -- a prompt that fires on a schedule
+        tenant       TEXT NOT NULL,
+        job          TEXT NOT NULL,
+        session      TEXT NOT NULL,
+        session_key  TEXT,
+        body         TEXT NOT NULL,                     -- the whole job, JSON
+        next_at      INTEGER,                           -- null: it does not fire any more
+        fired        INTEGER NOT NULL,
+        created_at   INTEGER NOT NULL,
+        updated_at   INTEGER NOT NULL,
+        removed      INTEGER NOT NULL,                  -- 1: it is gone; its runs follow in portions
+        PRIMARY KEY (tenant, job)
+    ) STRICT;
+    CREATE INDEX job_due ON job (next_at) WHERE next_at IS NOT NULL;
+    CREATE INDEX job_by_age ON job (tenant, created_at, job) WHERE removed = 0;
+    CREATE INDEX job_removed ON job (tenant, job) WHERE removed = 1;
+
+    CREATE TABLE parcel (                               -- tells a webhook that something is over
+        tenant      TEXT NOT NULL,
+        parcel      TEXT NOT NULL,
+        run         TEXT,                               -- that it tells of: its body is made of it
+        kind        TEXT NOT NULL,
+        url         TEXT NOT NULL,
+        secret      TEXT NOT NULL,
+        body        TEXT NOT NULL,                      -- of one that tells of no run, JSON
+        state       TEXT NOT NULL,                      -- waiting, delivered, dead
+        attempts    INTEGER NOT NULL,
+        due_at      INTEGER NOT NULL,
+        status      INTEGER,                            -- what the receiver answered at last
+        fault       TEXT,                               -- why it has not arrived
+        fence       INTEGER NOT NULL,
+        worker      TEXT,
+        held_until  INTEGER,
+        created_at  INTEGER NOT NULL,
+        updated_at  INTEGER NOT NULL,
+        PRIMARY KEY (tenant, parcel)
+    ) STRICT;
+    CREATE INDEX parcel_waiting ON parcel (due_at, parcel) WHERE state = 'waiting' AND held_until IS NULL;
+    CREATE INDEX parcel_held ON parcel (held_until) WHERE state = 'waiting' AND held_until IS NOT NULL;
+    CREATE INDEX parcel_of_run ON parcel (tenant, run) WHERE run IS NOT NULL;
+    CREATE INDEX parcel_of_none ON parcel (tenant) WHERE run IS NULL;
+    CREATE INDEX parcel_done ON parcel (updated_at) WHERE state != 'waiting';
+    """,
 )

@@ -16,7 +16,7 @@ from everthread.core.ports import Commit
 from everthread.core.session import Session
 from everthread.storage import chunks, claims, outbox, tombstones
 from everthread.storage.mask import SIGN, WEIGHT, Masking, Span, Words, canonical, encoded
-from everthread.storage.rows import block_of, block_text
+from everthread.storage.rows import NO_ANSWER, block_of, block_text, said
 from everthread.wire.chat import RAWS, stored_messages
 
 KEPT_AT_HAND = 3600.0  # seconds: longer than any turn, or any reading, that began before
@@ -84,9 +84,12 @@ class Recalled:
 
 
 class Scrubs:
-    """What was forgotten lately. A turn or a rotation that began before may still have it, and is about to write."""
+    """What was forgotten lately. A turn or a rotation that began before may still have it, and is about to write; so
+    may someone who reads."""
 
     def __init__(self) -> None:
+        self.changed: set[tuple[Tenant, str]] = set()  # steps that read otherwise than they did
+        self.erased: set[tuple[Tenant, ClaimId]] = set()
         self._lately: list[tuple[float, Tenant, ScopeId, SessionKey | None, Scrub | Recalled]] = []
 
     def add(self, tenant: Tenant, scope: ScopeId, key: SessionKey | None, scrub: Scrub | Recalled) -> None:
@@ -165,7 +168,7 @@ def change_of(row: tuple[Any, ...], words: Words) -> Change | None:
     if change.messages:
         change.input = f"[{','.join(made)}]"
     answer_at = len(raws) if raws else len(RAWS.decode(given))
-    if words.may_stand_in(output):
+    if output != NO_ANSWER and words.may_stand_in(output):
         change.output = rewritten(change, answer_at, output, words)
     change.reply = retold(change, reply, words, answered=change.output != output)
     if tail is not None and words.may_stand_in(tail):
@@ -211,7 +214,7 @@ def retold(change: Change, reply: str, words: Words, *, answered: bool) -> str:
         return reply
     body = msgspec.json.decode(reply)
     masking = Masking(words)
-    made = masking.message({name: body[name] for name in ("reasoning", "others") if body.get(name)})
+    made = masking.message({name: body[name] for name in ("reasoning", "others", "compacted") if body.get(name)})
     if not masking.found and not answered:
         return reply
     if masking.found:
@@ -220,6 +223,7 @@ def retold(change: Change, reply: str, words: Words, *, answered: bool) -> str:
         change.originals |= {canonical(text) for text in masking.originals}
     body.update(made)
     body.pop("logprobs", None)
+    body.pop("cuts", None)  # what is JSON may have another length now
     for choice in body.get("others", ()):
         choice["logprobs"] = None
     return encoded(body)
@@ -250,8 +254,8 @@ def rewrite_steps(
             (change.input, change.output, change.reply, change.tail, change.tokens, no),
         )
         tombstones.put(db, tenant, "message", change.originals, now)
-        messages = (*stored_messages(change.input), *stored_messages(f"[{change.output}]"))
         if change.messages:
+            messages = said(change.input, change.output)
             where = (change.thread, change.lineage, change.seq)
             rechunk(db, tenant, where, messages, step=change.step, said_at=change.said_at, now=now)
         yield change
@@ -322,7 +326,16 @@ def rewrite_sessions(db: sqlite3.Connection, tenant: Tenant, names: Sequence[str
 
 
 def rewrite_others(db: sqlite3.Connection, scope: int, tenant: Tenant, words: Words) -> None:
-    """Titles, and what was noted when something could not be read."""
+    """Titles and labels, and what was noted when something could not be read."""
+    for thread, metadata in db.execute(
+        "SELECT thread, metadata FROM thread WHERE tenant = ? AND scope = ? AND metadata IS NOT NULL", (tenant, scope)
+    ).fetchall():
+        masking = Masking(words)
+        made = masking.tree(msgspec.json.decode(metadata))
+        if masking.found:
+            db.execute(
+                "UPDATE thread SET metadata = ? WHERE tenant = ? AND thread = ?", (encoded(made), tenant, thread)
+            )
     for thread, title in db.execute(
         "SELECT thread, title FROM thread WHERE tenant = ? AND scope = ? AND title IS NOT NULL", (tenant, scope)
     ).fetchall():

@@ -33,7 +33,7 @@ from everthread.errors import (
     StoreInUse,
     StoreUnavailable,
 )
-from everthread.storage import archive, check, ledger, paths, terms, tombstones
+from everthread.storage import appointed, archive, check, ledger, paths, posted, runs, shown, terms, tombstones
 from everthread.storage.aside import Aside
 from everthread.storage.line import LONGEST_LINE, Lines
 from everthread.storage.near import AtHand
@@ -363,13 +363,15 @@ class SqliteStore:
             return tombstones.importable(db, tenant, session_id, history)
 
     async def commit(self, tenant: Tenant, commit: Commit) -> Session:
-        commit = self.scrubs.commit(tenant, commit)
+        commit = self.scrubs.commit(tenant, shown.named(commit))
         touched: list[int] = []
 
         def job(db: sqlite3.Connection, later: Later) -> Session:
             history = tuple(message for exchange in commit.imported for message in exchange.messages)
             if history and tombstones.importable(db, tenant, commit.session.root, history) != history:
                 raise SessionMoved  # some of it was forgotten while the turn ran
+            if commit.fence is not None:
+                runs.complete(db, tenant, commit)
             scope = self._place(db, tenant, commit)
             touched.append(scope)
             session = commit.session.advanced(commit.step.rolling, len(commit.step.input) + 1)
@@ -422,6 +424,7 @@ class SqliteStore:
             imported=commit.imported,
             profile=commit.profile,
             first=step,
+            asked=commit.asked,
         )
 
     async def rotate(
@@ -439,10 +442,19 @@ class SqliteStore:
         self._epochs.rotated((tenant, session.lineage), session, log, profile)
         return session
 
-    async def tidy(self, *, unnamed_before: datetime, replays_before: datetime, limit: int) -> int:
+    async def tidy(
+        self,
+        *,
+        unnamed_before: datetime,
+        replays_before: datetime,
+        runs_before: datetime | None = None,
+        parcels_before: datetime | None = None,
+        limit: int,
+    ) -> int:
         touched: set[int] = set()
 
-        def job(db: sqlite3.Connection) -> tuple[int, int, int]:
+        def job(db: sqlite3.Connection) -> tuple[int, int, int, int]:
+            """How many threads are condemned, and how many rows went: of threads, without words, with words."""
             threads = db.execute(
                 "SELECT tenant, thread FROM thread WHERE named = 0 AND updated_at < ? LIMIT ?",
                 (stamp(unnamed_before), limit),
@@ -459,16 +471,19 @@ class SqliteStore:
                 " (SELECT tenant, key FROM replay WHERE created_at < ? AND step IS NOT NULL LIMIT ?)",
                 (stamp(replays_before), limit),
             )
-            return len(threads), len(doomed), replays.rowcount
+            over = appointed.erase_some(db, limit)
+            over += runs.drop_old(db, stamp(runs_before), limit) if runs_before is not None else 0
+            parcels = posted.drop_old(db, stamp(parcels_before), limit) if parcels_before is not None else 0
+            return len(threads), len(doomed), replays.rowcount + parcels, over
 
-        condemned, erased, replays = await self._write(job)
+        condemned, erased, wordless, over = await self._write(job)
         if condemned:
             self._forget(touched)
-        self._unswept = self._unswept or erased > 0
+        self._unswept = self._unswept or erased + over > 0
         if self._unswept and erased < limit:  # as good as done: now their words leave the file
             self._unswept = False
             await self._swept()
-        return int(erased + replays)
+        return int(erased + wordless + over)
 
     async def search(self, tenant: Tenant, scope: ScopeId, query: str, *, limit: int) -> tuple[Hit, ...]:
         words = re.findall(r"\w+", query)[:64]
@@ -552,7 +567,7 @@ class SqliteStore:
 
     async def delete(self, tenant: Tenant, session: Session, *, now: datetime) -> None:
         await self.erase(tenant, session.thread, now=now)
-        await self._swept()
+        await self.cleared()
 
     async def erase(self, tenant: Tenant, thread: ThreadId, *, now: datetime) -> None:
         """A whole thread, but for what a sweep takes out of the file."""
@@ -562,6 +577,10 @@ class SqliteStore:
         while not await self._write(lambda db: ledger.erase(db, tenant, thread, ERASED_AT_ONCE)):
             pass
         self.vectors.changed(touched)
+
+    def replaying(self, tenant: Tenant, key: str) -> bool:
+        """Whether this process is running a turn that has this replay key."""
+        return (tenant, key) in self._replaying
 
     @asynccontextmanager
     async def holding(self, tenant: Tenant, roots: Sequence[SessionId]) -> AsyncIterator[None]:
@@ -576,10 +595,25 @@ class SqliteStore:
             for root in taken:
                 self._lines.release((tenant, root))
 
+    def stale(self, tenant: Tenant, session: Session, *, head: bool = False) -> None:
+        """What is at hand of this path is not so any more; `head`: this is what its root's id means now."""
+        self._epochs.drop((tenant, session.lineage))
+        if head:
+            self._sessions.answered(tenant, session)
+        else:
+            self._sessions.drop(tenant, session)
+
     def let_go(self) -> None:
         """Nothing of what is at hand may be so any more."""
         self._forget(())
         self.vectors.forget()
+
+    async def cleared(self, *, at_once: bool = True) -> None:
+        """The words of rows that were deleted leave the file too: now, or with the next tidying."""
+        if at_once:
+            await self._swept()
+        else:
+            self._unswept = True
 
     async def swept(self) -> None:
         """What was erased is in no file any more; StoreUnavailable while that cannot be said."""
@@ -615,13 +649,15 @@ class SqliteStore:
         def job(db: sqlite3.Connection) -> str | None:
             """The step it led to before; None when the key is ours."""
             row = db.execute(
-                "SELECT replay.fingerprint, replay.step, thread.deleted_at FROM replay"
-                " LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step"
+                "SELECT replay.fingerprint, step.step, replay.step IS NOT NULL AND thread.thread IS NULL, run.run"
+                " FROM replay LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step"
                 " LEFT JOIN thread ON thread.tenant = step.tenant AND thread.thread = step.thread"
+                " AND thread.deleted_at IS NULL"
+                " LEFT JOIN run ON run.tenant = replay.tenant AND run.run = replay.step"
                 " WHERE replay.tenant = ? AND replay.key = ?",
                 (tenant, replay.key),
             ).fetchone()
-            if row is not None and row[2] is not None:  # what it led to is being erased
+            if row is not None and row[2] and (row[3] is None or row[1] is not None):  # what it led to is being erased
                 db.execute("DELETE FROM replay WHERE tenant = ? AND key = ?", (tenant, replay.key))
                 row = None
             if row is None:
@@ -630,7 +666,7 @@ class SqliteStore:
                     (tenant, replay.key, replay.fingerprint, stamp(now)),
                 )
                 return None
-            left_behind = row[1] is None and (tenant, replay.key) not in self._replaying
+            left_behind = row[1] is None and row[3] is None and not self.replaying(tenant, replay.key)
             if left_behind:  # it failed, and could not even be released
                 db.execute(
                     "UPDATE replay SET fingerprint = ? WHERE tenant = ? AND key = ?",
@@ -694,6 +730,10 @@ class SqliteStore:
 
 
 # --- small things ---
+
+
+def nothing() -> None:
+    """What is left to do after a write that changes neither claims nor steps."""
 
 
 def take_lock(path: Path) -> int:

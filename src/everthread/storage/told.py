@@ -13,9 +13,8 @@ from everthread.core.memory import Given, Kept, Source, Told, View, Work
 from everthread.core.session import Session
 from everthread.storage import sight
 from everthread.storage.claims import claim_of
-from everthread.storage.rows import FIND, TIP, block_of, moment, session_of
+from everthread.storage.rows import FIND, TIP, block_of, moment, said, session_of
 from everthread.storage.sight import Path, Paths
-from everthread.wire.chat import stored_messages
 
 COLUMNS = "step.step, step.seq, step.input, step.output, step.said_at"
 
@@ -47,7 +46,7 @@ def evicted(db: sqlite3.Connection, paths: Paths, work: Work) -> tuple[Told, ...
             (work.tenant, stretch.lineage, stretch.first, stretch.last),
         )
     ]
-    return tuple(told_of(row, session) for row in reversed(rows))
+    return tuple(one for row in reversed(rows) if (one := told_of(row, session)).messages)
 
 
 def tip(db: sqlite3.Connection, tenant: Tenant, lineage: str) -> Session | None:
@@ -63,7 +62,7 @@ def told_of(row: tuple[Any, ...], session: Session) -> Told:
         session=session,
         scope=session.scope,
         session_key=session.session_key,
-        messages=(*stored_messages(given), *stored_messages(f"[{output}]")),
+        messages=said(given, output),
         said_at=moment(said_at),
     )
 
@@ -125,7 +124,7 @@ def source(db: sqlite3.Connection, tenant: Tenant, claim: Claim) -> Source | Non
     if row is None:
         return None
     root, session, step, turn, seq, place, given, output, said_at = row
-    messages = (*stored_messages(given), *stored_messages(f"[{output}]"))
+    messages = said(given, output)
     if claim.span.message >= len(messages):
         return None
     message = messages[claim.span.message]

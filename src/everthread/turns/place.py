@@ -6,12 +6,13 @@ import msgspec
 
 from everthread.context import reconcile
 from everthread.context.reconcile import Body
-from everthread.core.ids import LineageId, Tenant, child_id
+from everthread.core.ids import LineageId, StepId, Tenant, child_id, response_id
 from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Ids, Store
 from everthread.core.session import Place, Session
 from everthread.core.turn import Turn
-from everthread.errors import Malformed
+from everthread.core.view import Views
+from everthread.errors import Malformed, PreviousNotFound
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -23,13 +24,19 @@ class Placed(msgspec.Struct, frozen=True):
 class Placing:
     """Compares what a client sends with the ledger. When in doubt the ledger wins, and the new words are appended."""
 
-    def __init__(self, store: Store, clock: Clock, ids: Ids) -> None:
+    def __init__(self, store: Store, views: Views, clock: Clock, ids: Ids) -> None:
         self._store = store
+        self._views = views
         self._clock = clock
         self._ids = ids
 
     async def place(self, turn: Turn, session: Session) -> Placed:
-        tenant, body = turn.envelope.tenant, reconcile.read(turn.messages)
+        tenant = turn.envelope.tenant
+        if turn.after is not None:
+            return await self._after(tenant, session, turn.after, turn.messages)
+        if turn.appends:
+            return Placed(session, turn.messages)
+        body = reconcile.read(turn.messages)
         new = body.new
         if not begins_with_result(new):
             named = await self._by_ids(turn, session)
@@ -41,6 +48,17 @@ class Placing:
         if not hashes or hashes[0] == session.rolling:
             return Placed(session, new)
         return await self._by_words(tenant, session, body, hashes) or Placed(session, new)
+
+    async def _after(self, tenant: Tenant, session: Session, step: StepId, new: tuple[Message, ...]) -> Placed:
+        """After a step that the client named, and nowhere else."""
+        spot = await self._views.spot(tenant, step)
+        if spot is None:
+            raise PreviousNotFound(f"Previous response with id '{response_id(step)}' not found.")
+        if spot.session.thread != session.thread:
+            raise Malformed(
+                f"previous_response_id is of another conversation than {session.root!r}.", param="previous_response_id"
+            )
+        return await self._at(tenant, session, spot.place, new)
 
     async def _by_ids(self, turn: Turn, session: Session) -> Place | None:
         """The place that a client's own message ids name."""

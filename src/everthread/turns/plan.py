@@ -12,14 +12,15 @@ from everthread.context import epoch, reconcile, shorten
 from everthread.context.assemble import Assembled, Frame, assemble, frame
 from everthread.context.epoch import Room, Sealed, sealed
 from everthread.core.claim import Block
-from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, Tenant, is_ephemeral
+from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, Tenant, is_ephemeral, response_id
 from everthread.core.memory import View
 from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Epoch, Ids, Past, Store, TokenCounter, past_of
 from everthread.core.sentences import own_words
 from everthread.core.session import Exchange, Session, fresh
 from everthread.core.turn import Turn
-from everthread.errors import SessionMoved
+from everthread.core.view import Views
+from everthread.errors import PreviousNotFound, SessionMoved
 from everthread.memory.rank import Question
 from everthread.turns.place import Placed, Placing
 from everthread.turns.recall import Recall
@@ -43,6 +44,8 @@ class Plan(msgspec.Struct, frozen=True):
     past: tuple[Past, ...]
     tail: Block = Block()
     profile: Block | None = None  # that the session begins with, if this is its first turn
+    carried: tuple[Message, ...] = ()  # instructions that later turns are given too, new on this path
+    compacted: str = ""  # what was said before, in short, if the client asked for that
     rotated: bool = False  # its path has left a window behind
     begins: bool = False
     branches: bool = False
@@ -54,6 +57,7 @@ class Planning:
         self,
         *,
         store: Store,
+        views: Views,
         rotations: Rotations,
         clock: Clock,
         ids: Ids,
@@ -65,7 +69,7 @@ class Planning:
         self._recall = recall
         self._clock = clock
         self._rotations = rotations
-        self._placing = Placing(store, clock, ids)
+        self._placing = Placing(store, views, clock, ids)
         self._ids = ids
         self._counter = counter
         self._budget = budget
@@ -75,6 +79,8 @@ class Planning:
 
     async def plan(self, turn: Turn, session: Session | None, session_id: SessionId) -> Plan:
         """Everything that is decided before the model is asked."""
+        if session is None and turn.after is not None:
+            raise PreviousNotFound(f"Previous response with id '{response_id(turn.after)}' not found.")
         if session is None:
             return await self._first(turn, session_id)
         if turn.envelope.auxiliary:
@@ -88,10 +94,10 @@ class Planning:
         if session.last_seq == 0 and held.profile is None and not turn.envelope.auxiliary:
             profile = await self._profile(View(tenant, session.scope, session))
             held = msgspec.structs.replace(held, profile=profile)
-        reconcile.refuse_unknown_calls(new, held.past[-1].messages[-1].calls if held.past else ())
+        reconcile.refuse_unknown_calls(new, held.past[-1].calls if held.past else ())
         fixed = self._frame(turn, held, new)
         usual = fixed.given if turn.envelope.auxiliary else self._usually_given(session.lineage, fixed.given)
-        if not placed.branches and not turn.envelope.auxiliary and not begins_with_result(new):
+        if turn.store and not placed.branches and not turn.envelope.auxiliary and not begins_with_result(new):
             for _ in range(MOST_ROTATIONS):
                 if sum(step.tokens for step in held.past) <= fixed.room + max(0, fixed.given - usual):
                     break
@@ -109,9 +115,18 @@ class Planning:
             held.past,
             tail,
             profile,
+            compacted=await self._compacted(turn, held, assembled),
+            carried=unsaid(turn.carried, carried(held)),
             rotated=held.log is not None,
             branches=placed.branches,
         )
+
+    async def past(self, turn: Turn, session: Session | None) -> Epoch:
+        """What was said before a turn."""
+        if session is None:
+            return Epoch(None, ())
+        placed = await self._placing.place(turn, session)
+        return await self._store.epoch(turn.envelope.tenant, placed.session, tokens=self._rotations.reads)
 
     def _usually_given(self, lineage: LineageId, given: int) -> int:
         """What a path's instructions and tools weigh, a single heavy request aside: that one sees less, once."""
@@ -133,7 +148,7 @@ class Planning:
             session_id,
             self._ids.new,
             session_key=turn.envelope.session_key,
-            named=turn.envelope.session_id is not None,
+            named=turn.envelope.session_id is not None or turn.keep is not None,
             imported=imported,
         )
         past = tuple(past_of(exchange.messages, exchange.tokens) for exchange in imported)
@@ -151,9 +166,19 @@ class Planning:
             past,
             tail,
             profile,
+            compacted=await self._compacted(turn, held, assembled),
+            carried=turn.carried,
             begins=True,
             imported=imported,
         )
+
+    async def _compacted(self, turn: Turn, held: Epoch, assembled: Assembled) -> str:
+        """What was said before this turn in short, if the client wants that of a prompt so long."""
+        if turn.compact_at is None or assembled.context.prompt_tokens < turn.compact_at:
+            return ""
+        if sum(step.tokens for step in held.past) < turn.compact_at // 2:  # it was done just now: the rest is memory
+            return ""
+        return (await self._rotations.summed_up(held)).text
 
     async def _known(self, turn: Turn) -> View | None:
         """What a new session's key remembers, if anything."""
@@ -196,7 +221,7 @@ class Planning:
 
         newest = sum(step.tokens for unit in epoch.turns(held.past)[-1:] for step in unit) if stored else 0
         return frame(
-            turn.instructions,
+            (*unsaid(carried(held), turn.instructions), *turn.instructions),
             new,
             turn.options,
             log=log,
@@ -217,3 +242,14 @@ class Planning:
         except Exception:  # whatever it is, it fails no turn
             logger.exception("session %s was not rotated before its turn", session.id)
             return session, held
+
+
+def carried(held: Epoch) -> tuple[Message, ...]:
+    """Instructions that stood among the messages of earlier turns, and still apply."""
+    return tuple(instruction for step in held.past for instruction in step.instructions)
+
+
+def unsaid(instructions: tuple[Message, ...], said: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Those of the instructions that the others do not say already."""
+    known = {instruction.text for instruction in said}
+    return tuple(instruction for instruction in instructions if instruction.text not in known)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from datetime import datetime
 
+from everthread.core.cuts import recut
 from everthread.core.ids import SessionId, Tenant
 from everthread.core.ports import Recorded, Store
 from everthread.core.session import Session
-from everthread.core.turn import Event, Events, Finished, Replay, Started, unfold
+from everthread.core.turn import Event, Events, Finished, Replay, Started
 
 
 async def once(
@@ -45,6 +46,7 @@ async def once(
 
 def replayed(known: Recorded, *, asked: SessionId | None) -> Iterator[Event]:
     """A recorded turn as events."""
-    yield Started(session=known.session, step=known.step.id, at=known.step.stored_at, replayed=True)
-    yield from unfold(known.step.outcome)
+    step = known.step
+    yield Started(session=known.session, step=step.id, at=step.stored_at, replayed=True, compacted=step.compacted)
+    yield from recut(known.step.outcome, known.step.cuts)
     yield Finished(session=known.session, asked=asked, step=known.step)

@@ -14,12 +14,12 @@ from contextlib import aclosing
 import msgspec
 
 from everthread.context import distil, epoch, log
-from everthread.context.epoch import Room
+from everthread.context.epoch import Room, Sealed
 from everthread.context.log import Block, Said
 from everthread.core.claim import Block as Profile
 from everthread.core.ids import LineageId, SessionId, StepId, Tenant, child_id
 from everthread.core.memory import View
-from everthread.core.ports import Clock, Ids, Model, Past, Store, TokenCounter
+from everthread.core.ports import Clock, Epoch, Ids, Model, Past, Store, TokenCounter
 from everthread.core.session import Session
 from everthread.core.turn import Folding, Prompt
 from everthread.errors import Failure, NotFound, SessionMoved
@@ -131,6 +131,18 @@ class Rotations:
         if sealing is None or sealing.session != session.id:
             return session
         return await self._seal(tenant, session, kept.log, sealing, to)
+
+    async def summed_up(self, held: Epoch) -> Sealed:
+        """All that was said, in short, as a log tells it; nothing of it is kept."""
+        usual = epoch.shares(self._budget)
+        earlier = log.decode(held.log) if held.log else ()
+        said = told(held.past, self._clock)
+        if not said:
+            return epoch.sealed(held.log, self._counter, usual.log) if held.log else Sealed()
+        block = await asyncio.to_thread(log.extract, said, room=usual.log // 2, counter=self._counter)
+        blocks = (*earlier, log.without_repeats(block, earlier, self._counter))
+        bounded = await asyncio.to_thread(log.consolidate, blocks, room=usual.log, counter=self._counter)
+        return epoch.sealed(log.encode(bounded), self._counter, usual.log)
 
     async def _sealing(self, session: Session, past: tuple[Past, ...], to: Room) -> Sealing | None:
         """The older turns as a block; None when there are none."""

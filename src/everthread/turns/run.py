@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
 
@@ -10,19 +11,34 @@ import msgspec
 from everthread.agent import loop
 from everthread.agent.ability import Ability
 from everthread.agent.loop import Interruption
-from everthread.agent.toolbox import Toolbox
+from everthread.agent.toolbox import MOST_CALLS, Toolbox
 from everthread.context import epoch, reconcile, shorten
+from everthread.context.epoch import Room
 from everthread.context.tokens import weigh
+from everthread.core.cuts import Cutting
 from everthread.core.ids import CURRENT, LineageId, SessionId, StepId, is_ephemeral
 from everthread.core.memory import View
 from everthread.core.messages import Message, begins_with_result
 from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, TokenCounter, past_of
 from everthread.core.session import Session
 from everthread.core.transcript import Archive
-from everthread.core.turn import Envelope, Events, Finished, Folding, Prompt, Started, Step, Turn, Usage
-from everthread.errors import NotFound, StoreUnavailable
+from everthread.core.turn import (
+    Envelope,
+    Events,
+    Finished,
+    Folding,
+    ModelEvent,
+    Prompt,
+    Started,
+    Step,
+    Turn,
+    Usage,
+)
+from everthread.core.view import Views
+from everthread.errors import Failure, NotFound, SessionBusy, Stopping, StoreUnavailable
 from everthread.turns import command, replay
 from everthread.turns.command import Commands
+from everthread.turns.live import Live, Lives
 from everthread.turns.permit import permit
 from everthread.turns.plan import Plan, Planning
 from everthread.turns.recall import Recall
@@ -35,6 +51,15 @@ LONGEST_CATCHING_UP = 10.0  # seconds
 TRIED_AGAIN = timedelta(seconds=60)  # how long a library's retry may be the same turn
 
 
+class Summary(msgspec.Struct, frozen=True):
+    """A conversation in short."""
+
+    text: str
+    asked: tuple[Message, ...]  # what the user said of it, verbatim
+    tokens: int  # of all that it sums up
+    length: int  # its own
+
+
 class Asking:
     """A turn that is being asked: its plan, its name, and what the model has said so far."""
 
@@ -44,10 +69,16 @@ class Asking:
         self.name = name
         self.now = now
         self.folding = Folding()
+        self.cutting = Cutting() if turn.keep is not None or turn.name is not None else None
         self.toolbox: Toolbox | None = None  # what the model may look up by itself
 
+    def hear(self, some: Sequence[ModelEvent]) -> None:
+        if self.cutting is not None:
+            for event in some:
+                self.cutting.add(event)
+
     def started(self) -> Started:
-        return Started(session=self.plan.session, step=self.name, at=self.now)
+        return Started(session=self.plan.session, step=self.name, at=self.now, compacted=self.plan.compacted)
 
     def prompt(self) -> Prompt:
         return Prompt(
@@ -58,7 +89,7 @@ class Asking:
         )
 
     def finished(self, session: Session, step: Step, *, degraded: bool = False) -> Finished:
-        return Finished(session=session, asked=self.turn.envelope.session_id, step=step, degraded=degraded)
+        return Finished(session=session, asked=self.turn.envelope.asked, step=step, degraded=degraded)
 
 
 class Turns:
@@ -68,6 +99,7 @@ class Turns:
         self,
         *,
         store: Store,
+        views: Views,
         archive: Archive,
         model: Model,
         clock: Clock,
@@ -105,6 +137,7 @@ class Turns:
         )
         self._planning = Planning(
             store=store,
+            views=views,
             rotations=self.rotations,
             clock=clock,
             ids=ids,
@@ -115,26 +148,29 @@ class Turns:
         self._commands = Commands(store=store, archive=archive, rotations=self.rotations, clock=clock, ids=ids)
         self._takes_commands = commands
         self.answering = 0  # turns that somebody waits for now
+        self.live: Lives = {}  # those that can be listened to
 
     def run(self, turn: Turn) -> Events:
         """The turn's events: `Started` first, `Finished` last, and by then it is on disk."""
-        if self._takes_commands:
+        if self._takes_commands and turn.name is None:
             turn = command.without_commands(turn)
             if not turn.envelope.auxiliary and (told := command.command(turn)):
                 return self._commands.run(turn, told)
         if turn.envelope.session_id == CURRENT:
             return self._current(turn)
-        if turn.envelope.auxiliary or is_ephemeral(turn.envelope.session_id):
+        if turn.envelope.auxiliary or not turn.store or is_ephemeral(turn.envelope.session_id):
             return self._traceless(turn)
+        if turn.name is not None:
+            return self._held(turn, turn.name)
         if turn.envelope.replay is None:
-            return self._held(turn)
+            return self._heard(turn)
         return replay.once(
             self._store,
             turn.envelope.tenant,
             turn.envelope.replay,
-            events=lambda: self._held(turn),
+            events=lambda: self._heard(turn),
             permit=lambda session: permit(turn.envelope, session),
-            asked=turn.envelope.session_id,
+            asked=turn.envelope.asked,
             now=self._clock.now(),
         )
 
@@ -149,6 +185,40 @@ class Turns:
         except StoreUnavailable:  # the turn itself will say so
             return False
 
+    async def admitted(self, envelope: Envelope) -> Envelope:
+        """Who is asking and where, settled before a turn that runs by itself begins: the session exists or gets an id,
+        and may be spoken in."""
+        if envelope.session_id == CURRENT:
+            current = await self._commands.current(envelope)
+            envelope = msgspec.structs.replace(envelope, session_id=current.root if current else None)
+        session_id = envelope.session_id or self._fresh_id()
+        permit(envelope, await self._store.find(envelope.tenant, session_id))
+        if envelope.on_busy == "reject" and await self._store.held(envelope.tenant, session_id):
+            raise SessionBusy(final=True)
+        return msgspec.structs.replace(envelope, session_id=session_id)
+
+    async def weighed(self, turn: Turn) -> int:
+        """The tokens of the prompt that a turn would be asked with; nothing is asked, and nothing kept."""
+        envelope = turn.envelope
+        session_id = envelope.session_id or self._fresh_id()
+        session = await self._store.find(envelope.tenant, session_id)
+        permit(envelope, session)
+        plan = await self._planning.plan(msgspec.structs.replace(turn, store=False), session, session_id)
+        return plan.assembled.context.prompt_tokens
+
+    async def summed_up(self, turn: Turn) -> Summary:
+        """All that was said up to a turn, its own messages included, in short; nothing is kept of it."""
+        envelope = turn.envelope
+        session_id = envelope.session_id or self._fresh_id()
+        session = await self._store.find(envelope.tenant, session_id)
+        permit(envelope, session)
+        past = await self._planning.past(turn, session)
+        new = past_of(turn.messages, weigh(turn.messages, self._counter), seq=past.past[-1].seq + 1 if past.past else 1)
+        held = msgspec.structs.replace(past, past=(*past.past, new) if turn.messages else past.past)
+        sealed = await self.rotations.summed_up(held)
+        users = tuple(message for step in held.past for message in step.messages if message.role == "user")
+        return Summary(sealed.text, users, sum(step.tokens for step in held.past), sealed.tokens)
+
     async def compress(self, envelope: Envelope) -> Session:
         """Rotates a session now; the session itself when nothing in it can go to the log."""
         if envelope.session_id is None:
@@ -158,10 +228,27 @@ class Turns:
 
     # --- one turn -----------------------------------------------------------------------------------------------
 
-    async def _held(self, turn: Turn) -> Events:
+    async def _heard(self, turn: Turn) -> Events:
+        """The turn, which others can listen to while it runs."""
+        name = StepId(self._ids.new())
+        self.live[turn.envelope.tenant, name] = live = Live()
+        failure: Failure | None = Stopping()  # unless it comes to its end
+        try:
+            async with aclosing(self._held(turn, name)) as events:
+                async for some in events:
+                    live.tell(some)
+                    yield some
+            failure = None
+        except Failure as why:
+            failure = why
+            raise
+        finally:
+            live.end(failure)
+            del self.live[turn.envelope.tenant, name]
+
+    async def _held(self, turn: Turn, name: StepId) -> Events:
         """The turn while its session is ours."""
         envelope = turn.envelope
-        name = StepId(self._ids.new())
         session_id = envelope.session_id or self._fresh_id()
         begun = False
         self.answering += 1
@@ -171,7 +258,7 @@ class Turns:
                 permit(envelope, claim.session)
                 known = await self._known(turn, claim.session, arrived)
                 if known is not None:
-                    yield list(replay.replayed(known, asked=envelope.session_id))
+                    yield list(replay.replayed(known, asked=envelope.asked))
                     return
                 if envelope.wait_for_memory:
                     await self._caught_up(turn, claim.session)
@@ -186,6 +273,7 @@ class Turns:
                 events = loop.run(self._model, asking.prompt(), asking.folding, interruption, asking.toolbox)
                 try:
                     async for some in events:
+                        asking.hear(some)
                         yield some
                 finally:
                     await events.aclose()
@@ -280,7 +368,8 @@ class Turns:
     def _toolbox(self, asking: Asking) -> Toolbox | None:
         """What the model may look up by itself: from a thread's first rotation on, there is something."""
         envelope, plan = asking.turn.envelope, asking.plan
-        if self._ability is None or self._recall is None or not plan.rotated or not envelope.server_tools:
+        calls = MOST_CALLS if asking.turn.searches is None else min(MOST_CALLS, asking.turn.searches)
+        if self._ability is None or self._recall is None or not plan.rotated or not envelope.server_tools or not calls:
             return None
         view = View(envelope.tenant, plan.session.scope, plan.session)
         context = plan.assembled.context
@@ -289,6 +378,7 @@ class Turns:
             room=context.budget - context.prompt_tokens,
             counter=self._counter,
             ability=self._ability,
+            calls=calls,
         )
 
     # --- after the model has answered ---------------------------------------------------------------------------
@@ -306,6 +396,9 @@ class Turns:
                 bind=envelope.session_key if plan.session.session_key is None else None,
                 replay=envelope.replay,
                 profile=plan.profile,
+                keep=asking.turn.keep,
+                asked=envelope.asked is not None,
+                fence=asking.turn.fence or 0 if asking.turn.name is not None else None,
             ),
         )
 
@@ -323,7 +416,7 @@ class Turns:
             turn=plan.past[-1].turn or name if goes_on else name,
             seq=session.last_seq + 1,
             source=turn.source,
-            input=given,
+            input=(*plan.carried, *given),
             outcome=outcome,
             answer=answer,
             context=context,
@@ -335,6 +428,9 @@ class Turns:
             parent_message_id=envelope.parent_message_id,
             body=envelope.body,
             tail=plan.tail if plan.tail.text else None,
+            cuts=asking.cutting.cuts() if asking.cutting is not None else (),
+            compacted=plan.compacted,
+            took=(self._clock.now() - now).total_seconds() if asking.cutting is not None else 0.0,
         )
 
     def _later_weight(self, given: tuple[Message, ...], answer: Message, turn: StepId, weight: int) -> int:
@@ -348,7 +444,13 @@ class Turns:
         """Rotates off the reply's path when the next turn would find the window too full."""
         plan = asking.plan
         to = epoch.room(self._budget, given=plan.given, log=plan.assembled.context.log)
-        if sum(past.tokens for past in plan.past) + step.tokens <= to.mark or step.answer.calls:
+        if step.answer.calls:
+            return
+        if plan.compacted:  # the client was told so
+            weight = sum(past.tokens for past in plan.past) + step.tokens
+            self.rotations.later(asking.turn.envelope.tenant, session, Room(0, 0, weight // 2, to.log, to.block))
+            return
+        if sum(past.tokens for past in plan.past) + step.tokens <= to.mark:
             return
         past = (*plan.past, past_of(step.messages(), step.tokens, step.turn, step.seq, step.said_at))
         if epoch.full(past, to):

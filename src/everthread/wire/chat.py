@@ -13,6 +13,7 @@ from everthread.core.turn import (
     ChoiceEnded,
     Envelope,
     Finished,
+    Keep,
     ModelEvent,
     Opened,
     ReasoningDelta,
@@ -23,8 +24,8 @@ from everthread.core.turn import (
     Turn,
     Usage,
 )
-from everthread.errors import Malformed
-from everthread.wire import hermes, json
+from everthread.errors import Failure, Malformed
+from everthread.wire import hermes, json, metadata
 
 MOST_MESSAGES = 2000
 NULL = msgspec.Raw(b"null")
@@ -49,8 +50,12 @@ class Asked(msgspec.Struct, frozen=True):
         return Chunks(started, self)
 
     def failed(self, error: bytes) -> bytes:
-        """How a stream that has begun says what went wrong."""
+        """How a stream of which nothing was told yet says what went wrong."""
         return b"data: %s\n\n" % error
+
+    @property
+    def to(self) -> Envelope:
+        return self.turn.envelope
 
 
 class Telling(Protocol):
@@ -59,6 +64,8 @@ class Telling(Protocol):
     def event(self, event: ModelEvent) -> bytes: ...
 
     def last(self, finished: Finished) -> list[bytes]: ...
+
+    def failed(self, failure: Failure, error: bytes) -> list[bytes]: ...
 
 
 class FunctionCall(msgspec.Struct):
@@ -151,6 +158,19 @@ TYPES: dict[str, Any] = {
 }
 
 
+# What a stored completion says of the request it came from.
+SHOWN_AGAIN = (
+    "frequency_penalty",
+    "presence_penalty",
+    "response_format",
+    "seed",
+    "service_tier",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_p",
+)
+
 KNOWN = {name: msgspec.json.Decoder(kind) for name, kind in TYPES.items()}
 MODEL = msgspec.json.Decoder(str | None)
 STREAM = msgspec.json.Decoder(bool | None)
@@ -179,6 +199,8 @@ def decode(body: bytes, envelope: Envelope) -> Asked:
     if not said:
         raise Malformed("messages has instructions only; a user message is needed.", param="messages")
     options = known.get("stream_options")
+    keep = kept(fields) if known.get("store") else None
+    fields.pop("store", None)
     return Asked(
         turn=Turn(
             envelope=envelope,
@@ -186,11 +208,19 @@ def decode(body: bytes, envelope: Envelope) -> Asked:
             instructions=tuple(message for message in messages if message.is_instruction),
             model=model,
             options=tuple((name, bytes(raw)) for name, raw in fields.items() if raw != NULL),
+            keep=keep,
         ),
         stream=stream,
         include_usage=bool(options and options.include_usage),
         choices=known.get("n") or 1,
     )
+
+
+def kept(fields: dict[str, msgspec.Raw]) -> Keep:
+    """What a stored completion shows again; its labels are ours, and not the upstream's."""
+    labels = metadata.decode(fields.pop("metadata", NULL))
+    asked = {name: raw for name, raw in fields.items() if name in SHOWN_AGAIN}
+    return Keep(kind="completion", request=msgspec.json.encode(asked), metadata=labels)
 
 
 def decode_messages(raw: msgspec.Raw | bytes) -> tuple[Message, ...]:
@@ -339,6 +369,9 @@ class Chunks:
         if self._asked.include_usage:
             closing.append(self._chunk([], {"usage": encode_usage(finished.step.outcome.usage)}))
         return [*closing, b"data: [DONE]\n\n"]
+
+    def failed(self, failure: Failure, error: bytes) -> list[bytes]:
+        return [self._asked.failed(error)]
 
     def _begin(self, model: str) -> bytes:
         name = msgspec.json.encode(self._asked.turn.model or model)

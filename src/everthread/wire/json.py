@@ -12,6 +12,7 @@ from everthread.errors import Malformed
 T = TypeVar("T")
 
 DEEPEST = 64
+NULL = msgspec.Raw(b"null")
 
 ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -24,7 +24,7 @@ from everthread.core.turn import (
     ToolCallDelta,
     Usage,
 )
-from everthread.errors import Malformed
+from everthread.errors import Failure, Malformed
 from everthread.wire import chat, hermes, json
 
 NULL = msgspec.Raw(b"null")
@@ -344,6 +344,9 @@ class Events:
             "hermes": hermes.encode(finished),
         }
         return [self._sse("assistant.completed", completed), self._sse("run.completed", ran), self._sse("done", {})]
+
+    def failed(self, failure: Failure, error: bytes) -> list[bytes]:
+        return [self._asked.failed(error)]
 
     def _sse(self, event: str, data: dict[str, Any]) -> bytes:
         self._seq += 1

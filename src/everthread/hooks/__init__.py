@@ -1,0 +1,1 @@
+"""Webhooks: HTTP out, to where somebody else said (the Courier port)."""

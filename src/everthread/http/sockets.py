@@ -1,0 +1,103 @@
+"""The way in for WebSockets: who may open one is decided before it is open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from everthread.core.key import ApiKey
+from everthread.errors import Bug, Failure, Overloaded, RouteNotFound, Unavailable
+from everthread.http import auth
+from everthread.http.reply import Reply, Send, request_id
+from everthread.http.request import Disconnected, Headers, Receive
+from everthread.http.site import Site
+from everthread.http.socket import BROKEN, NORMAL, POLICY, RESTART, Converse, Socket, error_event
+
+log = logging.getLogger("everthread.http")
+
+HANDSHAKE = 10.0  # seconds to find out whether a WebSocket may be opened
+
+
+class Sockets:
+    """All open WebSockets."""
+
+    def __init__(self, site: Site, table: Mapping[str, Converse], *, most: int) -> None:
+        self._site = site
+        self._table = table
+        self._most = most
+        self._open = 0
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        reply = Reply(refusing(scope, send), [request_id()])
+        self._open += 1
+        try:
+            come = await self._asked(scope, reply)
+            if come is None:
+                return
+            headers, key = come
+            await send({"type": "websocket.accept", "headers": reply.headers})
+            async with Socket(receive, send, lambda: self._caller(headers)) as socket:
+                await self._talk(self._table[scope["path"]], socket, headers, key)
+        finally:
+            self._open -= 1
+
+    async def _asked(self, scope: Mapping[str, Any], reply: Reply) -> tuple[Headers, ApiKey] | None:
+        """Who has come; None when the answer was no."""
+        try:
+            if self._open > self._most:
+                raise Overloaded(retry_after=1)
+            return await self._let_in(scope, reply)
+        except Failure as failure:
+            await reply.failure(failure)
+        except Exception:
+            log.exception("a WebSocket could not be opened [%s]", reply.headers[0][1].decode())
+            await reply.failure(Bug())
+        return None
+
+    async def _let_in(self, scope: Mapping[str, Any], reply: Reply) -> tuple[Headers, ApiKey]:
+        headers = Headers(scope["headers"])
+        auth.enter(headers, reply.headers, self._site.gate)
+        auth.check_origin(headers, self._site.gate)
+        try:
+            async with asyncio.timeout(HANDSHAKE):
+                key = await self._caller(headers)
+        except TimeoutError as error:
+            raise Unavailable("The API key could not be checked in time.", retry_after=1) from error
+        if scope["path"] not in self._table:
+            raise RouteNotFound
+        return headers, key
+
+    async def _caller(self, headers: Headers) -> ApiKey:
+        return await auth.caller(headers, gate=self._site.gate, store=self._site.store, clock=self._site.clock)
+
+    async def _talk(self, converse: Converse, socket: Socket, headers: Headers, key: ApiKey) -> None:
+        """Talks until one of both has had enough, and says goodbye."""
+        try:
+            await converse(socket, headers, key, self._site)
+            await socket.close(RESTART if socket.stopping else NORMAL)
+        except Disconnected:
+            log.debug("a client left before its turn was told")
+        except asyncio.CancelledError:
+            await socket.close(RESTART)
+            raise
+        except Failure as failure:
+            await socket.say(error_event(failure))
+            await socket.close(BROKEN)
+        except Exception:
+            log.exception("a conversation over a WebSocket failed")
+            await socket.say(error_event(Bug()))
+            await socket.close(BROKEN)
+
+
+def refusing(scope: Mapping[str, Any], send: Send) -> Send:
+    """Sends the answer to an offer that is not taken: as HTTP where the server can do that, else as a close code."""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if "websocket.http.response" in scope.get("extensions", {}):
+            await send({**message, "type": f"websocket.{message['type']}"})
+        elif message["type"] == "http.response.start":
+            await send({"type": "websocket.close", "code": POLICY})
+
+    return sending

@@ -1,0 +1,51 @@
+"""One timer for all jobs: wakes when the next one is due, or when somebody changed something."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from everthread.core.ports import Clock
+from everthread.errors import Failure
+from everthread.turns.jobs import Timetable
+
+log = logging.getLogger("everthread.scheduler")
+
+LONGEST_SLEEP = 5.0  # seconds: the clock may be set, and others may write to the same store
+AFTER_TROUBLE = 1.0
+
+
+class Scheduler:
+    def __init__(self, *, timetable: Timetable, clock: Clock) -> None:
+        self._timetable = timetable
+        self._clock = clock
+        self._changed = asyncio.Event()
+        timetable.changed = self.wake
+
+    def wake(self) -> None:
+        """Something is to be looked at now: a job was made or changed."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """For as long as the server runs."""
+        while True:
+            try:
+                await self._timetable.fire()
+                pause = await self._pause()
+            except Failure as failure:
+                log.warning("jobs cannot be fired now: %s", failure.code)
+                pause = AFTER_TROUBLE
+            except Exception:  # the task's boundary: one bad job must not stop all others for ever
+                log.exception("the scheduler stumbled")
+                pause = AFTER_TROUBLE
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._changed.wait()
+            self._changed.clear()
+
+    async def _pause(self) -> float:
+        due = await self._timetable.next_due()
+        if due is None:
+            return LONGEST_SLEEP
+        return max(0.0, min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds()))

@@ -1,0 +1,162 @@
+"""Runs in the order in which they are due, beside the ledger in its file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from everthread.core.ids import StepId, Tenant
+from everthread.core.queue import Taken
+from everthread.core.turn import Keep, ModelEvent, Replay
+from everthread.core.view import Fault, Run, RunStatus
+from everthread.storage import journal, runs
+from everthread.storage.rows import UNFINISHED, moment_of, stamp
+from everthread.storage.sqlite import SqliteStore, nothing
+
+TAKEN_AT_ONCE = 50  # runs: a short while for those who wait
+HELD_AT_ONCE = 100
+
+AT_ONCE = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NULL"
+LATER = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NOT NULL"
+HELD = f"run INDEXED BY run_held WHERE {UNFINISHED} AND held_until IS NOT NULL"
+
+FREE = f"""
+    SELECT tenant, run FROM (
+        SELECT * FROM (SELECT tenant, run, created_at AS due FROM {AT_ONCE} ORDER BY created_at, run LIMIT :limit)
+        UNION ALL
+        SELECT * FROM (SELECT tenant, run, due_at FROM {LATER} AND due_at <= :now
+            ORDER BY due_at, created_at, run LIMIT :limit)
+        UNION ALL
+        SELECT * FROM (SELECT tenant, run, coalesce(due_at, created_at) FROM {HELD} AND held_until <= :now
+            ORDER BY held_until LIMIT :limit)
+    ) ORDER BY due, run LIMIT :limit
+"""  # noqa: S608
+NEXT_DUE = f"""
+    SELECT min(due) FROM (
+        SELECT * FROM (SELECT created_at AS due FROM {AT_ONCE} ORDER BY created_at LIMIT 1)
+        UNION ALL SELECT * FROM (SELECT due_at FROM {LATER} ORDER BY due_at LIMIT 1)
+        UNION ALL SELECT * FROM (SELECT held_until FROM {HELD} ORDER BY held_until LIMIT 1)
+    )
+"""  # noqa: S608
+
+
+class SqliteQueue:
+    """The `Queue` port on an open store's file."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    async def enqueue(self, tenant: Tenant, run: Run, *, keep: Keep | None, replay: Replay | None) -> StepId:
+        def replaying(key: str) -> bool:
+            return self._store.replaying(tenant, key)
+
+        return await self._store.writing(
+            lambda db: runs.enqueue(db, tenant, run, keep=keep, replay=replay, replaying=replaying), after=nothing
+        )
+
+    async def run(self, tenant: Tenant, run: StepId) -> Run | None:
+        with self._store.reading() as db:
+            return runs.run(db, tenant, run)
+
+    # --- a worker's side ----------------------------------------------------------------------------------------
+
+    async def take(self, worker: str, *, now: datetime, until: datetime, limit: int) -> tuple[Taken, ...]:
+        with self._store.reading() as db:
+            if not db.execute(FREE, {"now": stamp(now), "limit": 1}).fetchall():
+                return ()
+
+        def job(db: sqlite3.Connection) -> tuple[Taken, ...]:
+            names = db.execute(FREE, {"now": stamp(now), "limit": min(limit, TAKEN_AT_ONCE)}).fetchall()
+            return tuple(taken_of(self._take(db, name, worker, stamp(now), stamp(until))) for name in names)
+
+        return await self._store.writing(job, after=nothing)
+
+    @staticmethod
+    def _take(db: sqlite3.Connection, name: tuple[str, str], worker: str, now: int, until: int) -> tuple[Any, ...]:
+        """What was told of, or is to be stopped, is taken to be ended: it does not begin once more."""
+        (row,) = db.execute(
+            "UPDATE run SET fence = fence + 1, worker = ?, held_until = ?,"  # noqa: S608
+            " started_at = iif(told OR status = 'stopping', started_at, ?)"
+            f" WHERE tenant = ? AND run = ? RETURNING tenant, fence, {runs.NAMES}",
+            (worker, until, now, *name),
+        ).fetchall()
+        return tuple(row)
+
+    async def hold(
+        self, worker: str, held: Sequence[tuple[Tenant, StepId, int]], *, until: datetime
+    ) -> tuple[tuple[Tenant, StepId], ...]:
+        def job(db: sqlite3.Connection, some: Sequence[tuple[Tenant, StepId, int]]) -> list[tuple[Tenant, StepId]]:
+            return [
+                (tenant, name)
+                for tenant, name, fence in some
+                if not db.execute(
+                    "UPDATE run SET held_until = ? WHERE tenant = ? AND run = ? AND fence = ? AND worker = ?"  # noqa: S608
+                    f" AND {UNFINISHED}",
+                    (stamp(until), tenant, name, fence, worker),
+                ).rowcount
+            ]
+
+        lost: list[tuple[Tenant, StepId]] = []
+        for start in range(0, len(held), HELD_AT_ONCE):
+            some = held[start : start + HELD_AT_ONCE]
+            lost += await self._store.writing(partial(job, some=some), after=nothing)
+        return tuple(lost)
+
+    async def next_due(self) -> datetime | None:
+        with self._store.reading() as db:
+            return moment_of(db.execute(NEXT_DUE).fetchone()[0])
+
+    async def journal(
+        self, tenant: Tenant, run: StepId, events: Sequence[ModelEvent], *, fence: int, now: datetime
+    ) -> bool:
+        return await self._store.writing(
+            lambda db: journal.add(db, tenant, run, events, fence=fence, now=stamp(now)), after=nothing
+        )
+
+    async def journalled(self, tenant: Tenant, run: StepId) -> tuple[ModelEvent, ...]:
+        with self._store.reading() as db:
+            return journal.told(db, tenant, run)
+
+    async def settle(
+        self,
+        tenant: Tenant,
+        run: StepId,
+        status: RunStatus,
+        *,
+        fence: int | None = None,
+        fault: Fault | None = None,
+        now: datetime,
+    ) -> bool:
+        return await self._store.writing(
+            lambda db: runs.settle(db, tenant, run, status, fence=fence, fault=fault, now=stamp(now)), after=nothing
+        )
+
+    async def put_off(
+        self, tenant: Tenant, run: StepId, *, fence: int, until: datetime, fault: Fault, now: datetime
+    ) -> bool:
+        def job(db: sqlite3.Connection) -> bool:
+            done = db.execute(
+                "UPDATE run SET status = 'queued', attempt = attempt + 1, due_at = ?, told = 0, fault_code = ?,"
+                " fault = ?, updated_at = ?, fence = fence + 1, worker = NULL, held_until = NULL"
+                " WHERE tenant = ? AND run = ? AND fence = ? AND status IN ('queued', 'running')",
+                (stamp(until), fault.code, fault.message, stamp(now), tenant, run, fence),
+            )
+            if done.rowcount:
+                journal.drop(db, tenant, run)
+            return done.rowcount == 1
+
+        return await self._store.writing(job, after=nothing)
+
+    async def abandoned(self) -> None:
+        def job(db: sqlite3.Connection) -> None:
+            db.execute(f"UPDATE run SET worker = NULL, held_until = NULL WHERE {UNFINISHED} AND held_until IS NOT NULL")  # noqa: S608
+
+        await self._store.writing(job, after=nothing)
+
+
+def taken_of(row: tuple[Any, ...]) -> Taken:
+    tenant, fence, *run = row
+    return Taken(Tenant(tenant), runs.run_of(tuple(run)), fence)

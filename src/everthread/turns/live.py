@@ -1,0 +1,61 @@
+"""Turns that run now, for those who come to listen while they do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from everthread.core.ids import StepId, Tenant
+from everthread.core.turn import Event, Events, Started
+from everthread.errors import Failure
+
+
+class Live:
+    """One turn, from its first event on: any number of listeners, each at its own pace."""
+
+    def __init__(self) -> None:
+        self._told: list[Sequence[Event]] = []
+        self._over = False
+        self._failure: Failure | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def started(self) -> Started | None:
+        first = self._told[0][0] if self._told else None
+        return first if isinstance(first, Started) else None
+
+    def tell(self, some: Sequence[Event]) -> None:
+        self._told.append(some)
+        if self._waiting:
+            self._wake()
+
+    def end(self, failure: Failure | None = None) -> None:
+        """Nothing follows; why, if it came to nothing."""
+        self._over, self._failure = True, failure
+        self._wake()
+
+    async def events(self) -> Events:
+        """All of it, as it comes."""
+        seen = 0
+        while True:
+            for some in self._told[seen:]:
+                seen += 1
+                yield some
+            if seen < len(self._told):
+                continue
+            if self._over:
+                break
+            more = asyncio.get_running_loop().create_future()
+            self._waiting.append(more)
+            await more
+        if self._failure is not None:
+            raise self._failure
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+
+Lives = dict[tuple[Tenant, StepId], Live]

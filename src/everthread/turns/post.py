@@ -1,0 +1,111 @@
+"""Brings what is over to those who wanted to hear of it, by webhook; tries again, and gives up in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+
+import msgspec
+
+from everthread.core.courier import Courier, Delivered
+from everthread.core.ids import StepId, Tenant
+from everthread.core.ports import Clock
+from everthread.core.queue import Outgoing, Waiting
+from everthread.errors import Failure
+
+log = logging.getLogger("everthread.post")
+
+AT_ONCE = 16
+HELD = timedelta(seconds=60)  # longer than a delivery may take
+LONGEST_SLEEP = 5.0  # seconds
+
+Written = Callable[
+    [Waiting], Awaitable[bytes | None]
+]  # a parcel's body as it is now; None: it tells of nothing any more
+Unhook = Callable[[Waiting], Awaitable[None]]  # nothing more is wanted there
+Pause = Callable[[int, str], timedelta | None]  # before the next attempt; None: there is none
+
+
+class Post:
+    def __init__(
+        self,
+        *,
+        outgoing: Outgoing,
+        courier: Courier,
+        clock: Clock,
+        worker: str,
+        written: Written,
+        pause: Pause,
+        unhook: Unhook,
+    ) -> None:
+        self._outgoing = outgoing
+        self._courier = courier
+        self._clock = clock
+        self._worker = worker
+        self._written = written
+        self._pause = pause
+        self._unhook = unhook
+        self._news = asyncio.Event()
+
+    async def again(self, tenant: Tenant, run: StepId) -> bool:
+        """Delivers what a run came to once more; False when there is nothing to deliver."""
+        found = await self._outgoing.again(tenant, run, now=self._clock.now())
+        self.wake()
+        return found
+
+    def wake(self) -> None:
+        """There is something to deliver."""
+        self._news.set()
+
+    async def work(self) -> None:
+        """Delivers what is due, for as long as the server runs."""
+        while True:
+            self._news.clear()
+            try:
+                pause = await self._deliver()
+            except Failure as failure:
+                log.warning("parcels cannot be taken now: %s", failure.code)
+                pause = 1.0
+            except Exception:  # the task's boundary: one bad parcel must not keep all others for ever
+                log.exception("the post stumbled")
+                pause = 1.0
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._news.wait()
+
+    async def _deliver(self) -> float:
+        now = self._clock.now()
+        waiting = await self._outgoing.take(self._worker, now=now, until=now + HELD, limit=AT_ONCE)
+        await asyncio.gather(*(self._one(each) for each in waiting))
+        if waiting:
+            return 0.0
+        due = await self._outgoing.next_due()
+        if due is None:
+            return LONGEST_SLEEP
+        return max(0.0, min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds()))
+
+    async def _one(self, waiting: Waiting) -> None:
+        body = await self._written(waiting)
+        if body is None:
+            await self._outgoing.failed(
+                waiting, why="gone: what it told of was deleted", again=None, now=self._clock.now()
+            )
+            return
+        parcel = msgspec.structs.replace(waiting.parcel, body=body)
+        receipt = await self._courier.deliver(parcel, now=self._clock.now())
+        now = self._clock.now()
+        if isinstance(receipt, Delivered):
+            await self._outgoing.delivered(waiting, status=receipt.status, now=now)
+            return
+        pause = self._pause(waiting.attempts + 1, parcel.id) if receipt.then == "again" else None
+        if pause is not None and receipt.after is not None:
+            pause = max(pause, receipt.after)
+        why = receipt.reason if receipt.status is None else f"{receipt.reason} ({receipt.status})"
+        await self._outgoing.failed(waiting, why=why, again=now + pause if pause is not None else None, now=now)
+        if receipt.then == "disable":
+            await self._unhook(waiting)
+        if pause is None:
+            log.warning("%r was given up: %s", parcel, why)

@@ -1,0 +1,1 @@
+"""/v1/responses: the request, its items, the reply, the stream."""

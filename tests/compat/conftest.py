@@ -1,0 +1,3 @@
+"""The clients' own tests run in an environment of their own: `make clients`."""
+
+collect_ignore = ["clients"]
