@@ -6,8 +6,10 @@ CLIENTS := .venv-compat/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 PIP_INSTALL := $(BIN)/python $(PIP)
 
+BOTH := -n 2 --dist worksteal  # on two cores
+
 .DEFAULT_GOAL := help
-.PHONY: help serve chat test clients compat check format bench wheel lock clean
+.PHONY: help serve chat test clients compat check format bench crash red wheel lock clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +21,7 @@ chat: .venv/.run  ## talk to it in the terminal
 	@$(BIN)/everthread chat $(ARGS)
 
 test: .venv/.dev  ## run every test that needs no Node
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(or $(ARGS),$(BOTH))
 	$(if $(ARGS),,@$(MAKE) --no-print-directory clients)
 
 clients: .venv/.dev .venv-compat/.ready  ## run the tests of clients in Python
@@ -33,7 +35,7 @@ check: .venv/.dev  ## the quick loop: format, lint, types, import contracts, fas
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" $(or $(ARGS),$(BOTH))
 
 format: .venv/.dev  ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix --quiet . || true
@@ -41,6 +43,12 @@ format: .venv/.dev  ## format the code and mend what the linter can
 
 bench: .venv/.dev  ## measure against a direct upstream and print ratios
 	$(BIN)/python -m bench $(ARGS)
+
+crash: .venv/.dev  ## kill a loaded server again and again and print what it kept (ARGS="--kills 1000")
+	PYTHONPATH=tests $(BIN)/python -m crash $(ARGS)
+
+red: .venv/.dev  ## break each promise in a copy of the tree and see its test fail
+	$(BIN)/python -m red $(ARGS)
 
 wheel: .venv/.dev  ## build the wheel into dist/
 	$(BIN)/python -m hatchling build -t wheel

@@ -40,7 +40,7 @@ examples:
   python -m bench --only endless,depth             the figures of a session that never ends
   python -m bench --only mindful --long            the same with memory on, 10,000 turns
   python -m bench --only recall --scopes 100       recall among 100 others' long conversations: 3 GB, a while
-  python -m bench --only jobs                      10,000 of them: start, lag, memory; two minutes
+  python -m bench --only jobs                      10,000 of them: start, lag, memory; almost three minutes
   python -m bench --json results.json              raw figures of every round
 """
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from bench import server, timetable
-from bench.history import History
+from bench.history import History, Run
 from bench.recall import asked
 from bench.scenario import PLANS, Broken, Cores, Round, Sides
 from bench.server import Process
@@ -75,8 +76,10 @@ class Overdue(msgspec.Struct, frozen=True):
     """A start at which all jobs are to be made up for."""
 
     ready_ms: float
-    seconds: float  # until all have run
+    first: float  # seconds from there until the first runs
+    seconds: float  # and until all have run
     chat: Round  # one client meanwhile
+    after: Footprint
 
 
 class Jobs(msgspec.Struct, frozen=True):
@@ -138,21 +141,23 @@ def standing(
         timetable.write(with_jobs, timetable.various(JOBS, datetime.now(UTC)))
         for number in range(size.starts):
             say(f"jobs: start {number + 1} of {size.starts}, without any and with {JOBS:,}")
-            with (
-                server.everthread_at(without, upstream.target) as empty,
-                server.everthread_at(with_jobs, upstream.target) as full,
-            ):
-                wait(found, (empty, full))
+            sides = [(without, found[0]), (with_jobs, found[1])]
+            with ExitStack() as stack:
+                wait(
+                    [
+                        (stack.enter_context(server.everthread_at(home, upstream.target)), into)
+                        for home, into in (sides if number % 2 == 0 else reversed(sides))
+                    ]
+                )
     return found
 
 
-def wait(found: tuple[Standing, Standing], processes: tuple[Process, Process]) -> None:
+def wait(sides: list[tuple[Process, Standing]]) -> None:
     time.sleep(SETTLE_SECONDS)
-    before = [process.cpu_ns() for process in processes]
-    began = time.perf_counter()
+    before = [process.cpu_ns() for process, _ in sides]
     time.sleep(IDLE_SECONDS)
-    for into, process, spent in zip(found, processes, before, strict=True):
-        into.idle_cpu.append((process.cpu_ns() - spent) / 1e6 / (time.perf_counter() - began))
+    for (process, into), spent in zip(sides, before, strict=True):
+        into.idle_cpu.append((process.cpu_ns() - spent) / 1e6 / IDLE_SECONDS)
         into.ready_ms.append(process.ready_ms)
         into.rss_kb.append(process.rss_kb())
         into.threads.append(process.threads())
@@ -259,15 +264,17 @@ class Firing:
                 continue
             (run,) = runs
             lags = alone if run.scheduled_at < self.start + timedelta(seconds=self.size.alone) else beside
-            lags.started.append(ns(run.started_at, run.scheduled_at))
-            lags.ended.append(ns(run.ended_at, run.scheduled_at))
+            lags.started.append(late_ns(run, run.started_at))
+            lags.ended.append(late_ns(run, run.ended_at))
         if not alone.started or not beside.started:
             raise Broken(f"none of the jobs ran as it should; the first history: {next(iter(histories.items()), None)}")
         return alone, beside, len(wrong)
 
 
-def ns(later: datetime | None, earlier: datetime) -> int:
-    return round((later - earlier) / timedelta(microseconds=1)) * 1_000 if later else 0
+def late_ns(run: Run, at: datetime | None) -> int:
+    if at is None:
+        raise Broken(f"a run is over and does not say when it was: {run}")
+    return (at - run.scheduled_at) // timedelta(microseconds=1) * 1_000
 
 
 # --- too late ---
@@ -279,17 +286,25 @@ def overdue(parent: str | None, upstream: Process, say: Callable[[str], None]) -
     with server.folder(parent) as home:
         timetable.write(home, timetable.punctual(missed, DAILY, now=datetime.now(UTC) - DAILY))
         say(f"jobs: a start with {JOBS:,} overdue")
-        before, began = asked(upstream.target), time.perf_counter()
+        before = asked(upstream.target)
         with server.everthread_at(home, upstream.target) as process:
+            began = time.perf_counter()
+            first = reached(upstream, before + 1, began)
             chat = Sides(upstream, process).round(process.target, CHAT, PART)
-            while (done := asked(upstream.target) - before - chat.sample.turns) < JOBS:
-                if time.perf_counter() - began > OVERDUE_SECONDS:
-                    raise Broken(f"after {OVERDUE_SECONDS:.0f} s only {done:,} of {JOBS:,} overdue jobs had run")
-                time.sleep(0.1)
-            took = time.perf_counter() - began
-            time.sleep(SETTLE_SECONDS)
+            seconds = reached(upstream, before + chat.sample.turns + JOBS, began)
+            time.sleep(GAP)
+            after = Footprint.of(process)
             with History(process.target) as history:
                 left = [job for job in history.jobs() if job.last_status != "completed"]
     if left:
         raise Broken(f"{len(left):,} of {JOBS:,} overdue jobs have not run; the first: {left[0]}")
-    return Overdue(process.ready_ms, took, chat)
+    return Overdue(process.ready_ms, first, seconds, chat, after)
+
+
+def reached(upstream: Process, requests: int, began: float) -> float:
+    """How long it took until the upstream had been asked so often."""
+    while (so_far := asked(upstream.target)) < requests:
+        if time.perf_counter() - began > OVERDUE_SECONDS:
+            raise Broken(f"after {OVERDUE_SECONDS:.0f} s {requests - so_far:,} overdue jobs had not run")
+        time.sleep(0.05)
+    return time.perf_counter() - began

@@ -31,18 +31,18 @@ def notes(jobs: Jobs) -> list[str]:
 
 def rows(jobs: Jobs) -> list[Row]:
     found = [*standing_rows(jobs.empty, jobs.full), *fired_rows(jobs.fired)]
-    return [*found, *overdue_rows(jobs.overdue, jobs.fired)] if jobs.overdue else found
+    return [*found, *overdue_rows(jobs.overdue, jobs)] if jobs.overdue else found
 
 
 def standing_rows(empty: Standing, full: Standing) -> list[Row]:
     under = f"{JOBS:,} jobs"
-    without, with_jobs = middles(empty.rss_kb, full.rss_kb)
+    without, with_jobs = (middle(side.rss_kb) / 1024 for side in (empty, full))
     return [
-        Row(f"{under}: time to ready, ms", *middles(empty.ready_ms, full.ready_ms), goal=SOON),
-        Row("  resident memory, MB", without / 1024, with_jobs / 1024, goal=FLAT, under=under),
-        Row("  kB per job", None, (with_jobs - without) / JOBS, under=under),
-        Row("  threads", *middles(empty.threads, full.threads), goal=SAME, under=under),
-        Row("  CPU while none is due, ms/s", *middles(empty.idle_cpu, full.idle_cpu), under=under),
+        Row(f"{under}: time to ready, ms", middle(empty.ready_ms), middle(full.ready_ms), goal=SOON),
+        Row("  resident memory, MB", without, with_jobs, goal=FLAT, under=under),
+        Row("  kB per job", None, (with_jobs - without) * 1024 / JOBS, under=under),
+        Row("  threads", middle(empty.threads), middle(full.threads), goal=SAME, under=under),
+        Row("  CPU while none is due, ms/s", middle(empty.idle_cpu), middle(full.idle_cpu), under=under),
     ]
 
 
@@ -50,7 +50,7 @@ def fired_rows(fired: Fired) -> list[Row]:
     under = f"{PER_SECOND} fires/s"
     quiet, busy = p50(fired.chat), p50(fired.chat_beside)
     return [
-        *lag_rows(f"{under}: begun, p50, ms late", under, fired.alone, goal=IN_TIME),
+        *lag_rows(f"{under}: begun, p50, ms late", under, fired.alone),
         Row("  fires that did not happen once", None, fired.off, goal=NONE, under=under),
         Row("  requests to the upstream per fire", None, fired.asked, goal=ONE, under=under),
         Row("  CPU per fire (direct: per chat turn), us", cpu_us(fired.chat), fired.cpu_us, under=under),
@@ -68,11 +68,11 @@ def fired_rows(fired: Fired) -> list[Row]:
     ]
 
 
-def lag_rows(what: str, under: str, lags: Lags, *, goal: Goal | None = None) -> list[Row]:
+def lag_rows(what: str, under: str, lags: Lags) -> list[Row]:
     inner = "  " + " " * (len(what) - len(what.lstrip()))
     return [
         Row(what, None, percentile(lags.started, 0.50)),
-        Row(f"{inner}begun, p99", None, percentile(lags.started, 0.99), goal=goal, under=under),
+        Row(f"{inner}begun, p99", None, percentile(lags.started, 0.99), goal=IN_TIME, under=under),
         Row(f"{inner}begun, at most", None, percentile(lags.started, 1), under=under),
         Row(f"{inner}over, p50", None, percentile(lags.ended, 0.50), under=under),
         Row(f"{inner}over, p99", None, percentile(lags.ended, 0.99), under=under),
@@ -80,26 +80,29 @@ def lag_rows(what: str, under: str, lags: Lags, *, goal: Goal | None = None) -> 
     ]
 
 
-def overdue_rows(overdue: Overdue, fired: Fired) -> list[Row]:
+def overdue_rows(overdue: Overdue, jobs: Jobs) -> list[Row]:
     under = f"{JOBS:,} overdue"
     return [
-        Row(f"{under}: time to ready, ms", None, overdue.ready_ms, goal=SOON),
-        Row("  until all have run, s", None, overdue.seconds, under=under),
-        Row("  a client's turn meanwhile: p50, ms", p50(fired.chat), overdue.chat.sample.p50, under=under),
+        Row(f"{under}: time to ready, ms", middle(jobs.empty.ready_ms), overdue.ready_ms, goal=SOON),
+        Row("  from there until the first runs, s", None, overdue.first, under=under),
+        Row("  and until all have run, s", None, overdue.seconds, under=under),
+        Row("  a client's turn meanwhile: p50, ms", p50(jobs.fired.chat), overdue.chat.sample.p50, under=under),
+        Row("  memory after, MB", middle(jobs.empty.rss_kb) / 1024, overdue.after.rss_kb / 1024, under=under),
+        Row("  threads after", middle(jobs.empty.threads), overdue.after.threads, under=under),
     ]
 
 
-def middles(empty: Sequence[float], full: Sequence[float]) -> tuple[float, float]:
-    return statistics.median(empty), statistics.median(full)
+def middle(values: Sequence[float]) -> float:
+    return statistics.median(values)
 
 
 def p50(rounds: list[Round]) -> float:
-    return statistics.median(each.sample.p50 or 0.0 for each in rounds)
+    return middle([each.sample.p50 or 0.0 for each in rounds])
 
 
 def p99(rounds: list[Round]) -> float:
-    return statistics.median(each.sample.p99 or 0.0 for each in rounds)
+    return middle([each.sample.p99 or 0.0 for each in rounds])
 
 
 def cpu_us(rounds: list[Round]) -> float:
-    return statistics.median(each.cores.everthread * each.took / each.sample.turns * 1e6 for each in rounds)
+    return middle([each.cores.everthread * each.took / each.sample.turns * 1e6 for each in rounds])

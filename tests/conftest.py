@@ -60,3 +60,8 @@ def start(upstream: Upstream, tmp_path: Path) -> Iterator[Callable[..., Everthre
 def name(request: pytest.FixtureRequest) -> str:
     """A session id that no other test uses."""
     return str(request.node.name)[:200]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -8,6 +8,7 @@
     │   │   ├── UrlRefused          the server does not call that URL
     │   │   └── RejectedUpstream    the model's server said the request is wrong
     │   ├── Unauthenticated         no key, or not a valid one
+    │   ├── Forbidden               the key has not the right to do that
     │   ├── HostRefused             the Host header names a host that is not served
     │   ├── OriginRefused           a page of another site asks for a WebSocket
     │   ├── NotFound
@@ -23,9 +24,11 @@
     │   └── SessionBusy             another turn holds the session and the wait was not wanted, or too long
     ├── Unavailable                 send it again
     │   ├── StoreUnavailable        storage cannot be read or written
+    │   │   ├── StoreDamaged        the file is damaged, replaced, gone or not ours: its operator must look at it
     │   │   └── StoreInUse          another server process holds the file
     │   ├── SessionMoved            the session changed while the turn ran
     │   ├── Overloaded              too many requests at once
+    │   ├── LimitReached            the key has used what it may for now
     │   ├── Stopping                the server is shutting down
     │   ├── RunTimedOut             a run took longer than it may
     │   └── UpstreamFailure         the model's server
@@ -122,6 +125,12 @@ class Unauthenticated(Refused):
     """A valid API key is required: send it as "Authorization: Bearer <key>"."""
 
     code = "invalid_api_key"
+
+
+class Forbidden(Refused):
+    """This API key does not have the right to do that."""
+
+    code = "insufficient_rights"
 
 
 class HostRefused(Refused):
@@ -230,6 +239,12 @@ class StoreUnavailable(Unavailable):
     code = "storage_unavailable"
 
 
+class StoreDamaged(StoreUnavailable):
+    """The database is damaged, or its file was replaced; who runs this server must look at it."""
+
+    code = "storage_damaged"
+
+
 class StoreInUse(StoreUnavailable):
     """Another server process is using this data folder."""
 
@@ -246,6 +261,16 @@ class Overloaded(Unavailable):
     """Too many requests are waiting; try again shortly."""
 
     code = "overloaded"
+
+
+class LimitReached(Unavailable):
+    """This API key has reached one of its limits; try again later."""
+
+    code = "rate_limit_exceeded"
+
+    def __init__(self, message: str | None = None, *, retry_after: float = 1, final: bool = False) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.final = final  # not soon: the client's library should not retry by itself
 
 
 class Stopping(Unavailable):

@@ -33,10 +33,10 @@ class Scheduler:
             try:
                 await self._timetable.fire()
                 pause = await self._pause()
-            except Failure as failure:
-                log.warning("jobs cannot be fired now: %s", failure.code)
+            except* Failure as failures:
+                log.warning("jobs cannot be fired now: %s", failures.exceptions[0])
                 pause = AFTER_TROUBLE
-            except Exception:  # the task's boundary: one bad job must not stop all others for ever
+            except* Exception:  # the task's boundary: one bad job must not stop all others for ever
                 log.exception("the scheduler stumbled")
                 pause = AFTER_TROUBLE
             with suppress(TimeoutError):

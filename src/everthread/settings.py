@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from everthread.core.usage import prices
 from everthread.errors import Malformed
 
 PREFIX = "EVERTHREAD_"
@@ -40,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     commands: Literal["on", "off"] = "on"
     interrupted_runs: Literal["resume", "fail"] = "resume"
     webhook_hosts: Names = ()
+    prices: Names = ()
     store: str | None = None
     allowed_hosts: Names = ()
     cors_origins: Names = ()
@@ -78,7 +80,7 @@ def load(environ: Mapping[str, str] | None = None, *, file: Path | None = None) 
     home = Path(given.get("home") or Path.home() / ".everthread").expanduser().absolute()
     values: dict[str, Any] = {**from_file(file or found_file(home)), **given}
     values["home"] = str(Path(values.get("home") or home).expanduser().absolute())
-    for name in ("fallback_models", "allowed_hosts", "cors_origins", "webhook_hosts"):
+    for name in ("fallback_models", "allowed_hosts", "cors_origins", "webhook_hosts", "prices"):
         if isinstance(values.get(name), str):
             values[name] = [item.strip() for item in values[name].split(",") if item.strip()]
     if "upstream_url" not in values:
@@ -145,6 +147,10 @@ def checked(settings: Settings) -> Settings:
         raise Malformed(f"{PREFIX}STORE must name a file: sqlite:///path.")
     if settings.store is not None and not settings.store.startswith("sqlite:///"):
         raise Malformed(f"{PREFIX}STORE must be sqlite:///path, not {settings.store.partition(':')[0]}:...")
+    try:
+        prices(settings.prices)
+    except Malformed as wrong:
+        raise Malformed(f"{PREFIX}PRICES is not valid: {wrong.message}") from wrong
     if settings.log_level.lower() not in {"debug", "info", "warning", "error"}:
         raise Malformed(f"{PREFIX}LOG_LEVEL is one of debug, info, warning, error.")
     return settings

@@ -19,18 +19,20 @@ from everthread.context.tokens import O200k
 from everthread.context.tokens import Remembering as CountingOnce
 from everthread.core import backoff
 from everthread.core.embedding import Embedder
-from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant
 from everthread.core.job import JobId
-from everthread.core.key import ApiKey, id_in
+from everthread.core.key import RIGHTS, id_in
 from everthread.core.memory import Lag, Memory
 from everthread.core.ports import Clock, Model, Store, TokenCounter
 from everthread.core.queue import Jobs, Queue, Waiting
-from everthread.core.view import Views
+from everthread.core.signature import new_secret
+from everthread.core.signature import secret as checked
+from everthread.core.usage import prices
+from everthread.core.view import Hook, Views
 from everthread.embed import choose as embedders
 from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
 from everthread.hooks.courier import HttpCourier
 from everthread.http import auth, request
-from everthread.http.auth import Gate
+from everthread.http.auth import Gate, new_key
 from everthread.http.site import Check, Finding, Site
 from everthread.models.embedded import gguf, vocabulary, weights
 from everthread.models.embedded.local import Local
@@ -39,11 +41,13 @@ from everthread.models.pool import Pool
 from everthread.models.scripted import Scripted
 from everthread.scheduler import Scheduler
 from everthread.settings import Settings
+from everthread.storage import backup
 from everthread.storage.jobs import SqliteJobs
 from everthread.storage.memory import SqliteMemory
 from everthread.storage.parcels import SqliteOutgoing
 from everthread.storage.queue import SqliteQueue
 from everthread.storage.sqlite import SqliteStore
+from everthread.storage.usage import SqliteAccounts
 from everthread.storage.views import SqliteViews
 from everthread.turns.items import Items
 from everthread.turns.jobs import Timetable
@@ -61,12 +65,14 @@ log = logging.getLogger("everthread")
 __all__ = [
     "SqliteStore",
     "SystemClock",
+    "backup",
     "make_home",
     "memories",
     "new_key",
     "open_store",
     "rotations",
     "running",
+    "webhook",
     "weights",
 ]
 
@@ -141,20 +147,14 @@ def open_store(settings: Settings, *, serving: bool) -> SqliteStore:
     return SqliteStore(settings.database, serving=serving)
 
 
-def new_key(
-    now: datetime, *, tenant: Tenant = DEFAULT_TENANT, name: str = "", session_key_prefix: str | None = None
-) -> tuple[str, ApiKey]:
-    """A key to be shown once, and what is kept of it."""
-    id_ = KeyId(secrets.token_hex(6))
-    secret = f"et_{id_}_{secrets.token_urlsafe(32).replace('_', '-')}"
-    return secret, ApiKey(
-        id=id_,
-        tenant=tenant,
-        name=name,
-        digest=auth.digest(secret),
-        created_at=now,
-        session_key_prefix=session_key_prefix,
-    )
+async def webhook(settings: Settings, url: str, secret: str | None) -> Hook:
+    """A webhook as the server would take it, with a secret made for it if there is none; else Malformed."""
+    courier = HttpCourier(settings.webhook_hosts)
+    try:
+        courier.vet(url)
+    finally:
+        await courier.close()
+    return Hook(url, checked(secret) if secret else new_secret(secrets.token_bytes(32)))
 
 
 async def first_key(store: Store, settings: Settings) -> str:
@@ -167,7 +167,7 @@ async def first_key(store: Store, settings: Settings) -> str:
         known = await store.key(name) if name else None
         if known is not None and known.valid(now) and known.digest == auth.digest(secret):
             return secret
-    secret, key = new_key(now, name="first key")
+    secret, key = new_key(now, name="first key", rights=RIGHTS)
     await store.add_key(key)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as handle:
@@ -254,6 +254,7 @@ async def site(
     embedder = embedding(settings)
     memory = SqliteMemory(store, embedder.similarities)
     views = SqliteViews(store, ids)
+    accounts = SqliteAccounts(store)
     recall = Recall(memory=memory, embedder=embedder, counter=counter)
     remembering = Remembering(
         memory=memory,
@@ -262,6 +263,7 @@ async def site(
         busy=lambda: turns.answering > FEW,
         model=chosen.model if settings.claims == "model" else None,
         counter=counter,
+        accounts=accounts,
     )
     on = settings.memory == "on"
     turns = Turns(
@@ -279,6 +281,7 @@ async def site(
         recall=recall if on else None,
         remembering=remembering if on else None,
         server_tools=settings.server_tools == "on" or (settings.server_tools == "auto" and chosen.local is None),
+        accounts=accounts,
     )
     queue = SqliteQueue(store)
     runs = Runs(
@@ -300,11 +303,14 @@ async def site(
         courier=courier,
         clock=clock,
         worker=ids.new(),
-        written=lambda waiting: written(waiting, queue, views),
+        written=lambda waiting: (
+            news(waiting, store, memory, clock.now()) if waiting.key is not None else written(waiting, queue, views)
+        ),
         pause=backoff.pause,
-        unhook=lambda waiting: unhook(waiting, queue, jobs, timetable),
+        unhook=lambda waiting: unhook(waiting, store, queue, jobs, timetable),
     )
     runs.over = post.wake
+    store.news = post.wake
     await queue.abandoned()  # there is one server process per file
     await outgoing.abandoned()
     working = [asyncio.create_task(work) for work in (runs.work(), scheduler.run(), post.work())]
@@ -331,6 +337,8 @@ async def site(
             memories=Memories(memory=memory, store=store, archive=store, clock=clock, ids=ids, embedder=embedder),
             store=store,
             archive=store,
+            accounts=accounts,
+            prices=prices(settings.prices),
             model=chosen.model,
             clock=clock,
             ids=ids,
@@ -360,18 +368,34 @@ async def site(
 
 
 async def written(waiting: Waiting, queue: Queue, views: Views) -> bytes | None:
-    """What a webhook is told: of a run what became of it, as it is kept now; None when it is not kept any more."""
-    if waiting.run is None:
-        return waiting.parcel.body
-    run = await queue.run(waiting.tenant, waiting.run)
+    """What a webhook is told of a run: what became of it, as it is kept now; None when it is not kept any more."""
+    run = await queue.run(waiting.tenant, waiting.run) if waiting.run is not None else None
     if run is None:
         return None
-    spot = await views.spot(waiting.tenant, waiting.run)
+    spot = await views.spot(waiting.tenant, run.id)
     return parcels.body(waiting.parcel.kind, run, spot.step if spot else None, run.ended_at or run.updated_at)
 
 
-async def unhook(waiting: Waiting, queue: Queue, jobs: Jobs, timetable: Timetable) -> None:
-    """A receiver said that it is gone for good: its job delivers nothing any more."""
+async def news(waiting: Waiting, store: Store, memory: Memory, now: datetime) -> bytes | None:
+    """What an API key is told, in words that are kept still; None when they are not, or the key is not valid."""
+    key = await store.key(waiting.key) if waiting.key is not None else None
+    if key is None or not key.valid(now):
+        return None
+    if waiting.parcel.kind != parcels.REVERSED:
+        return waiting.parcel.body
+    told = parcels.decode_reversal(waiting.parcel.body)
+    new, old = [await memory.claim(waiting.tenant, claim) for claim in told.claims]
+    if new is None or old is None or not key.allows(new.session_key):
+        return None
+    cause = await memory.claim(waiting.tenant, new.claim.cause) if new.claim.cause is not None else None
+    return parcels.quoted(told, new.claim, old.claim, cause.claim if cause is not None else None)
+
+
+async def unhook(waiting: Waiting, store: Store, queue: Queue, jobs: Jobs, timetable: Timetable) -> None:
+    """A receiver said that it is gone for good: its job, or its API key, delivers nothing there any more."""
+    if waiting.key is not None:
+        await store.unhook_key(waiting.key, waiting.parcel.url)
+        return
     run = await queue.run(waiting.tenant, waiting.run) if waiting.run is not None else None
     standing = await jobs.job(waiting.tenant, JobId(run.job)) if run is not None and run.job is not None else None
     if standing is not None and standing.job.hook is not None and standing.job.hook.url == waiting.parcel.url:

@@ -273,11 +273,6 @@ async def test_what_a_job_is_to_say_loses_it_too_and_the_job_goes_on(world: Worl
         )
         await jobs.add(A, Standing(job=job, next_at=NOW, updated_at=NOW))
     before = [await jobs.job(A, JobId(name)) for name in ("here", "keyed", "elsewhere")]
-    parcel = (
-        "INSERT INTO parcel (tenant, parcel, kind, url, secret, body, state, attempts, due_at, fence, created_at,"
-        " updated_at) VALUES (?, 'p', 'k', 'u', 's', ?, 'waiting', 0, 0, 0, 0, 0)"
-    )
-    await world.store.writing(lambda db: db.execute(parcel, (A, '{"text":"Sesame Street"}')).rowcount)
     await forget(world, session, text=SECRET)
     for found in before[:2]:
         assert found is not None
@@ -291,8 +286,6 @@ async def test_what_a_job_is_to_say_loses_it_too_and_the_job_goes_on(world: Worl
         assert not await jobs.fire(A, found, Firing((), None), [], now=NOW), "with its old words it is not fired"
         assert await jobs.fire(A, now, Firing((), None), [], now=NOW)
     assert await jobs.job(A, JobId("elsewhere")) == before[2], "another's words"
-    with world.store.reading() as db:
-        assert db.execute("SELECT body FROM parcel").fetchone() == ('{"text":"[forgotten]  "}',)
 
 
 async def test_an_answer_that_changes_is_told_in_one_piece(world: World) -> None:

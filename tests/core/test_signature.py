@@ -79,8 +79,7 @@ def test_a_secret_is_24_to_64_bytes(size: int) -> None:
     [
         "",
         "whsec_",
-        "plain-text-that-is-long-enough-to-be-a-key",
-        "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "short",
         "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "whsec_whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS",
@@ -97,7 +96,17 @@ def test_a_secret_that_receivers_could_read_differently_is_refused_and_not_repea
     with pytest.raises(Malformed) as refused:
         secret(text)
     assert "MfKQ" not in refused.value.message
-    assert "plain-text" not in refused.value.message
+
+
+def test_a_secret_without_its_prefix_is_read_as_the_libraries_do() -> None:
+    text = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    assert sign(secret(text), "msg_1", 1, b"{}") == sign(secret(f"whsec_{text}"), "msg_1", 1, b"{}")
+
+
+def test_of_plain_text_the_characters_are_the_key() -> None:
+    text = "correct horse battery staple"
+    digest = hmac.new(text.encode(), b"msg_1.1.{}", hashlib.sha256).digest()
+    assert sign(secret(text), "msg_1", 1, b"{}") == f"v1,{base64.b64encode(digest).decode()}"
 
 
 def test_nothing_is_signed_with_an_empty_secret() -> None:

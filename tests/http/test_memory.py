@@ -65,6 +65,7 @@ def said(client: Client, text: str, day: str, session: str, key: str | None = No
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.long
 def test_a_fact_said_once_is_in_the_prompt_two_hundred_turns_later(
     client: Client, upstream: Upstream, name: str
 ) -> None:

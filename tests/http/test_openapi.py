@@ -152,6 +152,7 @@ def made(client: Client, count: int) -> list[dict[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.long
 def test_the_server_answers_as_described(start: Callable[..., Everthread], upstream: Upstream, tmp_path: Path) -> None:
     """Longer by hand: SCHEMATHESIS_EXAMPLES=200 make test ARGS="-k answers_as_described --timeout 3600"."""
     upstream.answer = lambda request: "Yes."

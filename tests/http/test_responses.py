@@ -513,20 +513,21 @@ def test_an_unknown_conversation_id_is_a_404_and_a_name_is_made_on_first_use(cli
     assert "I know Alex" in client.say("Who am I?", session=name).text
 
 
+@pytest.mark.slow
 def test_storage_does_not_grow_with_the_square_of_the_conversation(
     start: Callable[..., Everthread], upstream: Upstream, tmp_path: Path
 ) -> None:
-    """Bytes per turn around turn 10 and around turn 300."""
+    """Bytes per turn around turn 10 and around turn 1,000."""
     server = start(tmp_path / "home", memory="off")
     upstream.answer = lambda request: "Noted, and kept for later."
     sizes: dict[int, int] = {}
     previous = None
-    for number in range(1, 301):
+    for number in range(1, 1001):
         asked = {"previous_response_id": previous} if previous else {}
         previous = ask(server.client, f"Fact number {number} is that all is well.", **asked).json["id"]
-        if number in {5, 25, 280, 300}:
+        if number in {5, 25, 900, 1000}:
             sizes[number] = used(tmp_path / "home")
-    early, late = (sizes[25] - sizes[5]) / 20, (sizes[300] - sizes[280]) / 20
+    early, late = (sizes[25] - sizes[5]) / 20, (sizes[1000] - sizes[900]) / 100
     assert late < 1.5 * early + 512, (early, late)
 
 
@@ -539,3 +540,44 @@ def used(home: Path) -> int:
             db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
         )
     return int((pages - free) * size)
+
+
+def test_a_compaction_of_a_compaction_stands_for_both(client: Client, upstream: Upstream) -> None:
+    first = client.post(f"{PATH}/compact", {"input": "My pet is a cat called Tom.", "model": "hermes"}).json
+    sealed = [item for item in first["output"] if item["type"] == "compaction"]
+    second = client.post(f"{PATH}/compact", {"input": [*sealed, {"role": "user", "content": "My hat is blue."}]}).json
+    ask(client, [second["output"][-1], {"role": "user", "content": "What do you know?"}])
+    shown = " ".join(words(upstream.prompts[-1]))
+    assert "cat called Tom" in shown
+    assert "hat is blue" in shown
+
+
+def test_a_call_that_was_not_stored_is_answered_in_a_session(client: Client, upstream: Upstream, name: str) -> None:
+    client.say("My name is Alex.", session=name)
+    given = [
+        {"role": "user", "content": "Weather?"},
+        {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "rain"},
+    ]
+    assert ask(client, given, session=name, store=False).status == 200
+    assert [m["role"] for m in upstream.prompts[-1]] == ["user", "assistant", "user", "assistant", "tool"]
+
+
+def test_what_was_said_in_turns_is_shown_in_its_order_however_it_is_asked_for(
+    client: Client, upstream: Upstream
+) -> None:
+    pieces = streams(
+        chunk({"role": "assistant", "content": "First. "}),
+        chunk({"reasoning_content": "Hm."}),
+        chunk({"content": "Second."}),
+        chunk({}, "stop"),
+        USAGE,
+        "[DONE]",
+    )
+    upstream.plan += [pieces, pieces]
+    streamed = told(ask(client, "Speak.", stream=True))[-1]["response"]
+    assert [item["type"] for item in streamed["output"]] == ["message", "reasoning", "message"]
+    assert client.get(f"{PATH}/{streamed['id']}").json == streamed
+    whole = ask(client, "Speak.").json
+    assert [item["type"] for item in whole["output"]] == ["message", "reasoning", "message"]
+    assert client.get(f"{PATH}/{whole['id']}").json == whole

@@ -127,3 +127,17 @@ def test_a_turn_of_no_session_ends_with_its_connection_and_one_of_a_session_is_k
         while json.loads(socket.recv(timeout=20))["type"] != "response.output_text.delta":
             pass
     assert "I see 3 messages" in client.say("Hello?", session=name).text
+
+
+def test_what_is_not_stored_goes_on_from_what_is(client: Client, upstream: Upstream, name: str) -> None:
+    client.say("My name is Alex.", session=name)
+    with opened(client) as socket:
+        base = ask(socket, "My town is called Rome.")[-1]["response"]["id"]
+        first = ask(socket, "My cat is called Tom.", store=False, previous_response_id=base)[-1]["response"]["id"]
+        assert "I know Rome, Tom." in words(ask(socket, "Names?", store=False, previous_response_id=first))
+        talk = ask(socket, "My dog is called Rex.", store=False, conversation=name)[-1]["response"]["id"]
+        assert "I know Alex, Rex." in words(ask(socket, "Names?", store=False, previous_response_id=talk))
+    with opened(client, X_Hermes_Session_Id=name) as socket:
+        first = ask(socket, "My cat is called Tom.", store=False)[-1]["response"]["id"]
+        assert "I know Alex, Tom." in words(ask(socket, "Names?", store=False, previous_response_id=first))
+    assert "I know Alex." in client.say("Names?", session=name).text

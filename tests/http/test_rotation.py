@@ -214,6 +214,7 @@ def test_fifty_parallel_posts_are_fifty_turns_in_one_order(client: Client, upstr
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_three_kinds_of_client_have_the_same_endless_conversation(start: Start, upstream: Upstream, name: str) -> None:
     """One follows the returned id, one for ever sends the first, one streams and ignores everything."""
     client = start(context_budget=str(BUDGET), memory="off").client  # the conversation itself; recall has its own tests

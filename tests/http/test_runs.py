@@ -350,3 +350,71 @@ def test_a_background_response_that_fails_before_it_begins_says_so_in_its_stream
     assert "call_9" in failed["response"]["error"]["message"]
     shown = client.get(f"/v1/responses/{failed['response']['id']}").json
     assert (shown["status"], shown["error"]["code"]) == ("failed", "invalid_prompt")
+
+
+# --- the same for everyone, always ---
+
+
+def test_who_listened_to_a_plain_turn_can_come_back_for_the_rest(client: Client, upstream: Upstream, name: str) -> None:
+    slow = Slow()
+    upstream.plan.append(slow())
+    body = json.dumps({"messages": [{"role": "user", "content": "Hello."}], "stream": True}).encode()
+    with client.opened("POST", "/v1/chat/completions", body, {"X-Hermes-Session-Id": name}) as reply:
+        run_id = reply.headers["X-Hermes-Run-Id"]
+    answers: list[Answer] = []
+    reader = threading.Thread(target=lambda: answers.append(client.get(f"{PATH}/{run_id}/events")))
+    reader.start()
+    time.sleep(0.2)
+    slow.go_on.set()
+    reader.join(20)
+    live = heard(answers[0])
+    assert heard(client.get(f"{PATH}/{run_id}/events")) == live
+    rest = client.send("GET", f"{PATH}/{run_id}/events", headers={"Last-Event-ID": str(live[1][0])})
+    assert heard(rest) == live[2:]
+
+
+def test_events_and_responses_of_a_session_that_was_compressed_are_told_as_they_were(client: Client, name: str) -> None:
+    for words in ("My name is Alex.", "I live in Oslo.", "I like tea."):
+        client.say(words, session=name)
+    client.say("/compress", session=name)
+    made = client.send(
+        "POST",
+        "/v1/responses",
+        json.dumps({"input": "Who am I?", "stream": True}).encode(),
+        {"X-Hermes-Session-Id": name},
+    )
+    run_id = made.headers["x-hermes-run-id"]
+    first = heard(client.get(f"{PATH}/{run_id}/events"))
+    assert [body["event"] for _, body in first][-2:] == ["session.rotated", "run.completed"]
+    client.say("/compress", session=name)
+    client.say("And now?", session=name)
+    assert heard(client.get(f"{PATH}/{run_id}/events")) == first
+    id_ = made.events[0]["response"]["id"]
+    assert client.get(f"/v1/responses/{id_}?stream=true").events == made.events
+    assert client.get(f"/v1/responses/{id_}").json == made.events[-2]["response"]
+
+
+def test_somebodys_own_turn_is_stopped_where_it_stands(client: Client, upstream: Upstream, name: str) -> None:
+    upstream.plan.append(Slow()())
+    body = json.dumps({"messages": [{"role": "user", "content": "Hello."}], "stream": True}).encode()
+    with client.opened("POST", "/v1/chat/completions", body, {"X-Hermes-Session-Id": name}) as reply:
+        run_id = reply.headers["X-Hermes-Run-Id"]
+        stopped = client.send("POST", f"{PATH}/{run_id}/stop").json
+        assert (stopped["status"], stopped["output"]) == ("completed", "Well, ")
+
+
+def test_runs_wait_for_their_session_however_long_its_line_is(client: Client, upstream: Upstream, name: str) -> None:
+    slow = Slow()
+    upstream.plan.append(slow())
+    begun = [begin(client, f"number {number}", session=name).json["run_id"] for number in range(80)]
+    time.sleep(0.3)
+    slow.go_on.set()
+    assert {over(client, run_id)["status"] for run_id in begun} == {"completed"}
+
+
+def test_a_command_is_not_run_by_itself(client: Client, upstream: Upstream, name: str) -> None:
+    asked = len(upstream.requests)
+    for path, body in ((PATH, {"input": "/new"}), ("/v1/responses", {"input": "/new", "background": True})):
+        refused = client.post(path, body, X_Hermes_Session_Id=name)
+        assert (refused.status, "command" in refused.json["error"]["message"]) == (400, True)
+    assert len(upstream.requests) == asked

@@ -25,6 +25,7 @@ def said_at(turn: int) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.long
 def test_of_a_hundred_things_said_in_half_a_year_at_least_ninety_five_are_in_the_prompt_when_asked(
     start: Callable[..., Everthread], upstream: Upstream, name: str, tmp_path: Path
 ) -> None:

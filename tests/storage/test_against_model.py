@@ -707,6 +707,7 @@ EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "0"))
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
+@pytest.mark.long
 def test_the_store_holds_what_a_plain_model_says_whoever_comes_late_and_wherever_it_dies() -> None:
     run_state_machine_as_test(
         Conversations,

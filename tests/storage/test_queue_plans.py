@@ -34,7 +34,7 @@ MANY_RUNS = """
 MANY_PARCELS = """
     INSERT INTO parcel SELECT tenant, 'msg_' || run, run, 'run.failed', 'https://example.com', 's', '',
         iif(status = 'failed', 'delivered', 'waiting'), 0, :at + iif(status = 'failed', 0, 9), NULL, NULL, 0, NULL,
-        NULL, :at, :at FROM run WHERE due_at IS NULL
+        NULL, :at, :at, NULL, NULL FROM run WHERE due_at IS NULL
 """
 MANY_JOBS = """
     WITH RECURSIVE count (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM count LIMIT :count)

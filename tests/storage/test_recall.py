@@ -13,8 +13,8 @@ from tests.contract.test_store import NOW, A, fresh, imported, put
 from everthread.core.memory import View
 from everthread.storage import near
 from everthread.storage.near import Block
+from everthread.storage.opening import statements
 from everthread.storage.schema import MIGRATIONS
-from everthread.storage.sqlite import statements
 
 SAID = '[{"role":"user","content":"%s","name":"Ann"}]'
 ANSWER = '{"role":"assistant","content":"%s"}'

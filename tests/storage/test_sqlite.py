@@ -16,10 +16,12 @@ from everthread.core.ports import Commit, Recorded
 from everthread.core.turn import Keep, Replay
 from everthread.errors import StoreInUse, StoreUnavailable
 from everthread.storage import check, terms
+from everthread.storage.opening import statements
 from everthread.storage.queue import SqliteQueue
 from everthread.storage.schema import MIGRATIONS
-from everthread.storage.sqlite import SqliteStore, statements
+from everthread.storage.sqlite import SqliteStore
 from everthread.storage.views import SqliteViews
+from everthread.storage.watch import Watch
 from everthread.storage.writer import Writer
 
 
@@ -123,7 +125,7 @@ async def test_check_finds_a_damaged_index_and_repairs_it(tmp_path: Path) -> Non
         ("INSERT INTO job VALUES ('a', 'j', '', NULL, '{', 1, 0, 0, 0, 0)", "a job cannot be read"),
         (
             "INSERT INTO parcel VALUES ('a', 'p', 'r', 'k', 'u', 's', '', 'waiting', 0, 0, NULL, NULL, 0, NULL, NULL,"
-            " 0, 0)",
+            " 0, 0, NULL, NULL)",
             "a parcel tells of a run that is missing",
         ),
     ],
@@ -184,7 +186,7 @@ async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path
 
     db = connect()
     db.execute("CREATE TABLE t (v)")
-    writer = Writer(connect())
+    writer = Writer(connect(), Watch(tmp_path / "x.db"))
     results = await asyncio.gather(*(writer.run(insert(v)) for v in range(1, 200)), return_exceptions=True)  # type: ignore[arg-type]
     kept = [v for (v,) in db.execute("SELECT v FROM t ORDER BY v")]
     await writer.stop()

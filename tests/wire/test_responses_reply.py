@@ -17,7 +17,7 @@ from everthread.core.session import Session
 from everthread.core.turn import Choice, Context, Envelope, Finished, Keep, Outcome, Started, Step, ToolCall, Usage
 from everthread.core.view import Fault, View
 from everthread.errors import Malformed, Overloaded
-from everthread.wire.responses import opaque, reply, shown
+from everthread.wire.responses import opaque, reply, shown, stream
 from everthread.wire.responses.asked import Asked, Looking, error_event
 from everthread.wire.responses.names import call_hash
 from everthread.wire.responses.request import read
@@ -103,12 +103,12 @@ def strictly(kind: type[BaseModel], told: dict[str, Any]) -> None:
 
 
 def test_the_whole_object_has_every_field() -> None:
-    told = known(reply.answered(view(), finished()))
+    told = known(stream.whole(view(), finished()))
     assert told["id"] == "resp_0abc"
     assert told["object"] == "response"
     assert told["status"] == "completed"
     assert told["created_at"] == told["completed_at"] == int(AT.timestamp())
-    later = known(reply.answered(view(), finished(took=2.5)))
+    later = known(stream.whole(view(), finished(took=2.5)))
     assert (later["created_at"], later["completed_at"]) == (int(AT.timestamp()), int(AT.timestamp()) + 3)
     assert told["model"] == "up"
     assert told["output"] == [
@@ -145,7 +145,7 @@ def test_what_was_asked_is_shown_again() -> None:
         conversation=SessionId("conv_1"),
         background=True,
     )
-    told = known(reply.answered(View(id=STEP, keep=held, created_at=AT), finished()))
+    told = known(stream.whole(View(id=STEP, keep=held, created_at=AT), finished()))
     assert told["model"] == "asked"
     assert told["user"] == "u"
     assert told["metadata"] == {"a": "c"}, "as it is kept now"
@@ -184,7 +184,7 @@ def test_an_answer_with_everything_in_it() -> None:
         logprobs=json.dumps(logprobs).encode(),
         finish="tool_calls",
     )
-    told = known(reply.answered(view(), finished(whole)))
+    told = known(stream.whole(view(), finished(whole)))
     assert [item["id"] for item in told["output"]] == [
         "rs_0abc",
         "msg_0abc_o",
@@ -215,29 +215,29 @@ def test_an_answer_with_everything_in_it() -> None:
 
 def test_a_thought_is_sealed_for_who_wants_to_send_it_back() -> None:
     wanted = view(include=["reasoning.encrypted_content"])
-    told = known(reply.answered(wanted, finished(outcome(reasoning="hm"))))
+    told = known(stream.whole(wanted, finished(outcome(reasoning="hm"))))
     (sealed,) = [item["encrypted_content"] for item in told["output"] if item["type"] == "reasoning"]
     assert opaque.unseal(sealed, "reasoning") == "hm"
     with pytest.raises(Malformed, match="not made by this server"):
         opaque.unseal(sealed, "compaction")
     assert "include" not in told
-    plain = known(reply.answered(view(), finished(outcome(reasoning="hm"))))
+    plain = known(stream.whole(view(), finished(outcome(reasoning="hm"))))
     assert "encrypted_content" not in plain["output"][0]
 
 
 def test_calls_alone_are_not_an_empty_message() -> None:
     whole = outcome(content=None, tool_calls=(ToolCall("c1", "f", "{}"),), finish="tool_calls")
-    assert [item["type"] for item in known(reply.answered(view(), finished(whole)))["output"]] == ["function_call"]
+    assert [item["type"] for item in known(stream.whole(view(), finished(whole)))["output"]] == ["function_call"]
 
 
 def test_nothing_at_all_is_an_empty_message() -> None:
-    told = known(reply.answered(view(), finished(outcome(content=""))))
+    told = known(stream.whole(view(), finished(outcome(content=""))))
     assert told["output"][0]["content"][0]["text"] == ""
 
 
 @pytest.mark.parametrize(("finish", "reason"), [("length", "max_output_tokens"), ("content_filter", "content_filter")])
 def test_an_answer_that_was_cut_off_is_incomplete(finish: str, reason: str) -> None:
-    told = known(reply.answered(view(), finished(outcome(reasoning="hm", finish=finish))))
+    told = known(stream.whole(view(), finished(outcome(reasoning="hm", finish=finish))))
     assert told["status"] == "incomplete"
     assert told["incomplete_details"] == {"reason": reason}
     assert told["completed_at"] is None
@@ -272,7 +272,7 @@ def test_a_failure_names_the_fields_as_they_are_called_here() -> None:
 
 def test_a_compaction_comes_first_in_the_output() -> None:
     sealed = opaque.seal("before", "compaction")
-    told = known(reply.answered(view(), finished(compacted="before")))
+    told = known(stream.whole(view(), finished(compacted="before")))
     assert told["output"][0] == {"id": "cmp_0abc", "type": "compaction", "encrypted_content": sealed}
     assert told["output"][1]["type"] == "message"
 

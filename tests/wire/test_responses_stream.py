@@ -31,8 +31,9 @@ from everthread.core.turn import (
 )
 from everthread.core.view import View
 from everthread.errors import Failure, RunFailed, UpstreamRateLimited
-from everthread.wire.responses import opaque, reply
+from everthread.wire.responses import opaque
 from everthread.wire.responses.stream import Events, warmed_up
+from everthread.wire.responses.stream import whole as shown_whole
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 OPENED = Opened("up")
@@ -138,7 +139,7 @@ def test_a_text_is_told_in_the_order_of_the_specification() -> None:
     assert told[4]["logprobs"] == []
     final = told[-1]["response"]
     assert final["hermes"]["session_id"] == "s"
-    whole = reply.answered(view(), finished(folded(events).outcome(lambda: USED)))
+    whole = shown_whole(view(), finished(folded(events).outcome(lambda: USED)))
     assert {name: final[name] for name in whole} == json.loads(msgspec.json.encode(whole))
 
 
@@ -386,7 +387,7 @@ def test_any_order_of_events_is_a_valid_stream(events: list[ModelEvent], reason:
 def test_a_recorded_answer_is_told_as_the_whole_shows_it(events: list[ModelEvent], reason: str) -> None:
     outcome = folded([OPENED, *events, ChoiceEnded(reason)]).outcome(lambda: USED)
     (final,) = [event["response"] for event in stream(*unfold(outcome))[-1:]]
-    whole = json.loads(msgspec.json.encode(reply.answered(view(), finished(outcome))))
+    whole = json.loads(msgspec.json.encode(shown_whole(view(), finished(outcome))))
     for message in (item for response in (final, whole) for item in response["output"] if item["type"] == "message"):
         message["content"].sort(key=lambda part: part["type"])
     assert final["output"] == whole["output"]

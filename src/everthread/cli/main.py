@@ -6,7 +6,19 @@ import argparse
 import sys
 
 from everthread import __version__
-from everthread.cli import chat, check, eval, jobs, keys, memory, models, serve, sessions  # noqa: A004 - a command's name
+from everthread.cli import (
+    backup,
+    chat,
+    check,
+    eval,  # noqa: A004 - a command's name
+    jobs,
+    keys,
+    memory,
+    models,
+    restore,
+    serve,
+    sessions,
+)
 from everthread.errors import Failure
 
 EPILOG = """\
@@ -17,6 +29,7 @@ first steps:
   everthread memory list --help    see what is remembered, correct it, forget it
   everthread jobs add --help       have something said on a schedule
   everthread keys create           make another API key
+  everthread backup                copy everything to one file, while the server runs
 
 Settings come from the environment (EVERTHREAD_...) or from everthread.toml; docs/settings.md lists them.
 """
@@ -31,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"everthread {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (serve, chat, sessions, memory, jobs, keys, models, check, eval):
+    for room in (serve, chat, sessions, memory, jobs, keys, models, backup, restore, check, eval):
         room.register(commands)
     return top
 

@@ -63,6 +63,13 @@ def read(messages: tuple[Message, ...]) -> Body:
     return Body(messages, answers[:-1] if goes_on else answers, goes_on)
 
 
+def newest_turn(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """From the last question on that was asked before the last answer."""
+    answered = max((number for number, message in enumerate(messages) if message.role == "assistant"), default=0)
+    asked = max((number for number, message in enumerate(messages[:answered]) if message.role == "user"), default=0)
+    return messages[asked:]
+
+
 def forks(follows: tuple[Message, ...]) -> bool:
     """What follows an earlier place is another question, or the same one again: exactly one."""
     return len(follows) == 1 and follows[0].role == "user"

@@ -9,7 +9,7 @@ from typing import Literal, NewType
 
 import msgspec
 
-from everthread.core.ids import SessionId, SessionKey, StepId, Tenant
+from everthread.core.ids import KeyId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.schedule import Schedule, fires, last
 from everthread.core.view import Hook
 
@@ -45,6 +45,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     metadata: Mapping[str, str] = {}
     key_prefix: str | None = None  # the API key that made it may only touch session keys that begin so
+    key: KeyId | None = None  # the API key that made it: what it takes is counted there
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):

@@ -223,7 +223,9 @@ class Memory(Protocol):
 
     async def dead(self, tenant: Tenant | None = None, *, limit: int) -> tuple[Dead, ...]: ...
 
-    async def lag(self) -> Lag: ...
+    async def lag(self, tenant: Tenant | None = None) -> Lag:
+        """How far reading is behind: for one tenant, or for all."""
+        ...
 
     async def behind(self, tenant: Tenant, scope: ScopeId) -> bool:
         """Whether something of this scope is waiting to be read."""

@@ -152,6 +152,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     keep: Keep | None = None  # what the step is to be seen as
     asked: bool = True  # the client itself named the session
     fence: int | None = None  # of the run of the step's name, which this completes; its view is there already
+    key: KeyId | None = None  # the API key that asked
+    job: str | None = None  # that the step is a run of
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -166,10 +168,14 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something `check` found, and whether it was mended."""
+    """Something `check` found, whether it was mended, and whether it could be."""
 
     what: str
     mended: bool = False
+    mendable: bool = False
+
+
+Looking = Callable[[str, int | None], None]  # what is looked at: None before; after, how many problems it has
 
 
 class Store(Protocol):
@@ -194,6 +200,10 @@ class Store(Protocol):
 
     async def revoke_key(self, id: KeyId, now: datetime) -> bool: ...  # noqa: A002
 
+    async def unhook_key(self, id: KeyId, url: str) -> None:  # noqa: A002
+        """Nothing more is told to this key there."""
+        ...
+
     # sessions
     async def find(self, tenant: Tenant, session_id: SessionId) -> Session | None:
         """The tip that an id resolves to."""
@@ -204,11 +214,12 @@ class Store(Protocol):
         ...
 
     def claim(
-        self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue"
+        self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue", patient: bool = False
     ) -> AbstractAsyncContextManager[Hold]:
         """The session, ours until released: one turn at a time, first come, first served. `by` names the turn.
 
-        Raises SessionBusy when the line is too long, the wait too long, or waiting was not wanted."""
+        Raises SessionBusy when waiting was not wanted or, unless one is patient, when the line or the wait is too
+        long."""
         ...
 
     async def held(self, tenant: Tenant, session_id: SessionId) -> bool:
@@ -293,4 +304,6 @@ class Store(Protocol):
         """Gives a reserved key back after a failure, so that a retry runs."""
         ...
 
-    async def check(self, *, repair: bool) -> tuple[Problem, ...]: ...
+    async def check(self, *, repair: bool, looking: Looking | None = None) -> tuple[Problem, ...]:
+        """Reads everything while others go on. `repair` first makes anew what is derived, in portions."""
+        ...

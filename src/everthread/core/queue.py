@@ -1,4 +1,4 @@
-"""What is to be done by someone, sometime: runs, and the parcels that tell of them.
+"""What is to be done by someone, sometime: runs, and parcels, which tell what has happened.
 
 Whoever takes something out holds it for a while and must say again and again that it is still there; what a dead one
 held is taken by another. Each taking has a number (its fence), and what an earlier taker writes later is refused.
@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from everthread.core.courier import Parcel
-from everthread.core.ids import StepId, Tenant
+from everthread.core.ids import KeyId, StepId, Tenant
 from everthread.core.job import Firing, Job, JobId, Standing
 from everthread.core.transcript import Order
 from everthread.core.turn import Keep, ModelEvent, Replay
@@ -145,6 +145,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     run: StepId | None
     attempts: int
     fence: int
+    key: KeyId | None = None  # whose webhook it goes to, if it tells of no run
 
 
 class Outgoing(Protocol):

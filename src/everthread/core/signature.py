@@ -21,25 +21,31 @@ SHORTEST_PLAIN, LONGEST_PLAIN = 8, 256  # of one that is not encoded
 def secret(text: str, *, param: str = "deliver.secret") -> Secret:
     """The secret, if it is one; else Malformed, which does not repeat it.
 
-    What begins with `whsec_` every library reads alike. Of another one the characters themselves are the key: a library
-    that takes it for base64 has another key than we have."""
+    It is read as receivers' libraries do: as base64, with or without `whsec_` in front of it. Of what is no base64 the
+    characters themselves are the key, for receivers that check by hand."""
     key_of(text, param=param)
     return Secret(text)
 
 
 def key_of(text: str, *, param: str = "deliver.secret") -> bytes:
     encoded = text.removeprefix(PREFIX)
-    if encoded == text:
+    key = decoded(encoded)
+    if key is not None and SHORTEST <= len(key) <= LONGEST:
+        return key
+    if encoded == text and not text.lower().startswith("whs"):
         return plain(text, param)
-    try:
-        key = base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
-        key = b""
-    if base64.b64encode(key).decode() != encoded:
+    if key is None:
         raise Malformed(f"What follows {PREFIX} must be base64, padded, in the standard alphabet.", param=param)
-    if not SHORTEST <= len(key) <= LONGEST:
-        raise Malformed(f"A webhook's secret is {SHORTEST} to {LONGEST} bytes, not {len(key)}.", param=param)
-    return key
+    raise Malformed(f"A webhook's secret is {SHORTEST} to {LONGEST} bytes, not {len(key)}.", param=param)
+
+
+def decoded(text: str) -> bytes | None:
+    """What the base64 stands for; None when it could be read in two ways."""
+    try:
+        key = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return key if base64.b64encode(key).decode() == text else None
 
 
 def plain(text: str, param: str) -> bytes:

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from everthread.core.claim import Block
-from everthread.core.ids import SessionId, SessionKey, StepId, Tenant
+from everthread.core.ids import KeyId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.messages import Message
 from everthread.core.session import Session
 
@@ -52,6 +52,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     wait_for_memory: bool = False  # until all that was said before has been read
     server_tools: bool = True  # the server's own tools may be offered to the model
     found: bool = False  # the session id is what something else led to: the client did not name it
+    key: KeyId | None = None  # the API key that asks: what it takes is counted there
 
     @property
     def asked(self) -> SessionId | None:
@@ -88,6 +89,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     fence: int | None = None  # of the run that it is: the number of the taking that it runs under
     compact_at: int | None = None  # tokens of a prompt at which the client wants to hear what was said in short
     searches: int | None = None  # how often the model may look things up by itself; None: as usual
+    job: str | None = None  # that it is a run of
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -252,6 +254,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     cuts: Cuts = ()  # how it was streamed, if it can be asked for again piece by piece
     compacted: str = ""  # what was said before it, in short, if the client asked for that
     took: float = 0.0  # seconds from the question to the answer, where somebody may ask
+    asked: SessionId | None = None  # the id that the client sent, if its session had moved on
 
     def messages(self) -> tuple[Message, ...]:
         return (*self.input, self.answer)
@@ -389,10 +392,10 @@ def unfold(outcome: Outcome) -> Iterator[ModelEvent]:
     for number, choice in enumerate(outcome.choices):
         if choice.reasoning:
             yield ReasoningDelta(choice.reasoning, number)
-        if choice.refusal is not None:
-            yield RefusalDelta(choice.refusal, number)
         if choice.content:
             yield TextDelta(choice.content, number, choice.logprobs)
+        if choice.refusal is not None:
+            yield RefusalDelta(choice.refusal, number)
         for index, call in enumerate(choice.tool_calls):
             yield ToolCallDelta(index, call.id, call.name, call.arguments, number)
         yield ChoiceEnded(choice.finish, number)

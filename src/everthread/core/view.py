@@ -54,7 +54,13 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
     step: Step
     session: Session  # the tip of the step's own path
     said_in: SessionId
+    parent: SessionId | None  # of the session that it was said in
     place: Place
+
+    @property
+    def then(self) -> Session:
+        """The session as its client was told of it."""
+        return msgspec.structs.replace(self.session, id=self.said_in, parent=self.parent)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +96,7 @@ class Sort(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str | None = None
     metadata: Mapping[str, str] = {}
+    key_prefix: str | None = None  # of the session keys that they may belong to
 
 
 class Items(msgspec.Struct, frozen=True):

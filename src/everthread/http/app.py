@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -12,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route, Router
 
-from everthread.core.key import ApiKey
+from everthread.core.key import ApiKey, Right
 from everthread.errors import Bug, Failure, Malformed, MethodNotAllowed, Overloaded, RouteNotFound
 from everthread.http import (
     auth,
@@ -20,13 +21,16 @@ from everthread.http import (
     completions,
     conversations,
     jobs,
+    keys,
     memory,
     meta,
     responses,
     responses_socket,
     runs,
     sessions,
+    usage,
 )
+from everthread.http.quota import Admitted, Quotas
 from everthread.http.reply import Reply, Send, request_id
 from everthread.http.request import Disconnected, Headers, Receive
 from everthread.http.site import Call, Endpoint, Site
@@ -57,18 +61,39 @@ SESSION = "/api/sessions/{session_id}"
 MEMORY = "/api/memory"
 CLAIM = "/api/memory/{claim_id}"
 GIVEN = "/api/memory/turns/{turn_id}"
+KEYS = "/api/keys"
+KEY = "/api/keys/{key_id}"
+
+EITHER: tuple[Right, ...] = ("chat", "read")  # what a client needs to talk, and what changes nothing
+ADMIN: tuple[Right, ...] = ("admin",)
 
 ENDPOINTS = (
-    Endpoint("chat_completions", "POST", chat.PATH, "One turn of a conversation, whole or streamed."),
+    Endpoint("chat_completions", "POST", chat.PATH, "One turn of a conversation, whole or streamed.", spends=True),
     Endpoint("completions", "GET", chat.PATH, "Completions that were stored.", work=completions.many),
     Endpoint("completion", "GET", COMPLETION, "A stored completion.", work=completions.retrieve),
     Endpoint("completion_update", "POST", COMPLETION, "Gives it other metadata.", work=completions.update),
     Endpoint("completion_delete", "DELETE", COMPLETION, "Deletes it, for good.", work=completions.delete),
     Endpoint("completion_messages", "GET", f"{COMPLETION}/messages", "Its question.", work=completions.messages),
-    Endpoint("responses", "POST", responses.PATH, "One turn, as the Responses API has it.", work=responses.create),
-    Endpoint("response_tokens", "POST", RESPONSE_TOKENS, "How long a prompt would be.", work=responses.input_tokens),
+    Endpoint(
+        "responses",
+        "POST",
+        responses.PATH,
+        "One turn, as the Responses API has it.",
+        work=responses.create,
+        spends=True,
+    ),
+    Endpoint(
+        "response_tokens",
+        "POST",
+        RESPONSE_TOKENS,
+        "How long a prompt would be.",
+        work=responses.input_tokens,
+        rights=EITHER,
+    ),
     Endpoint("response_compact", "POST", RESPONSE_COMPACT, "A conversation in short.", work=responses.compact),
-    Endpoint("response", "GET", RESPONSE, "A response, whole or its events again.", work=responses.retrieve),
+    Endpoint(
+        "response", "GET", RESPONSE, "A response, whole or its events again.", work=responses.retrieve, rights=EITHER
+    ),
     Endpoint("response_delete", "DELETE", RESPONSE, "Deletes it, for good.", work=responses.delete),
     Endpoint("response_cancel", "POST", f"{RESPONSE}/cancel", "Ends a background one.", work=responses.cancel),
     Endpoint("response_input", "GET", f"{RESPONSE}/input_items", "Its input.", work=responses.input_items),
@@ -80,9 +105,9 @@ ENDPOINTS = (
     Endpoint("items_create", "POST", ITEMS, "Adds items that nobody answers.", work=conversations.create_items),
     Endpoint("item", "GET", ITEM, "One item.", work=conversations.one_item),
     Endpoint("item_delete", "DELETE", ITEM, "Takes one out, for good.", work=conversations.delete_item),
-    Endpoint("run_create", "POST", runs.PATH, "A turn that outlives its connection.", work=runs.create),
-    Endpoint("run", "GET", RUN, "How a turn stands.", work=runs.one),
-    Endpoint("run_events", "GET", f"{RUN}/events", "What it says, from any event on.", work=runs.events),
+    Endpoint("run_create", "POST", runs.PATH, "A turn that outlives its connection.", work=runs.create, spends=True),
+    Endpoint("run", "GET", RUN, "How a turn stands.", work=runs.one, rights=EITHER),
+    Endpoint("run_events", "GET", f"{RUN}/events", "What it says, from any event on.", work=runs.events, rights=EITHER),
     Endpoint("run_stop", "POST", f"{RUN}/stop", "Ends it; nothing of it is kept.", work=runs.stop),
     Endpoint("sessions", "GET", SESSIONS, "Sessions, the newest first.", work=sessions.many),
     Endpoint("session_create", "POST", SESSIONS, "A session in which nothing is said yet.", work=sessions.create),
@@ -94,8 +119,15 @@ ENDPOINTS = (
     Endpoint("session_compress", "POST", f"{SESSION}/compress", "Rotates it now.", work=sessions.compress),
     Endpoint("session_lineage", "GET", f"{SESSION}/lineage", "The tree of its sessions.", work=sessions.lineage),
     Endpoint("session_export", "GET", f"{SESSION}/export", "All of it as JSON lines.", work=sessions.export),
-    Endpoint("session_chat", "POST", f"{SESSION}/chat", "One turn, whole.", work=sessions.chat_whole),
-    Endpoint("session_chat_stream", "POST", f"{SESSION}/chat/stream", "One turn, streamed.", work=sessions.chat_stream),
+    Endpoint("session_chat", "POST", f"{SESSION}/chat", "One turn, whole.", work=sessions.chat_whole, spends=True),
+    Endpoint(
+        "session_chat_stream",
+        "POST",
+        f"{SESSION}/chat/stream",
+        "One turn, streamed.",
+        work=sessions.chat_stream,
+        spends=True,
+    ),
     Endpoint("memory", "GET", MEMORY, "Claims, as they were said.", work=memory.reading(memory.many)),
     Endpoint("memory_add", "POST", MEMORY, "Adds one by hand.", work=memory.writing(memory.add)),
     Endpoint("memory_search", "GET", f"{MEMORY}/search", "What was said of it.", work=memory.reading(memory.search)),
@@ -111,19 +143,24 @@ ENDPOINTS = (
     Endpoint("memory_sources", "GET", f"{CLAIM}/sources", "Where it was said.", work=memory.reading(memory.sources)),
     Endpoint("jobs", "GET", JOBS, "Jobs, the oldest first.", work=jobs.many),
     Endpoint("job_create", "POST", JOBS, "A prompt that fires on a schedule.", work=jobs.create),
-    Endpoint("job_preview", "POST", f"{JOBS}/preview", "A schedule in words.", work=jobs.preview),
+    Endpoint("job_preview", "POST", f"{JOBS}/preview", "A schedule in words.", work=jobs.preview, rights=EITHER),
     Endpoint("job", "GET", JOB, "One job.", work=jobs.one),
     Endpoint("job_update", "PATCH", JOB, "Changes what is sent.", work=jobs.change),
     Endpoint("job_delete", "DELETE", JOB, "Deletes it and its history.", work=jobs.delete),
     Endpoint("job_pause", "POST", f"{JOB}/pause", "It fires no more for now.", work=jobs.pause),
     Endpoint("job_resume", "POST", f"{JOB}/resume", "It fires again.", work=jobs.resume),
-    Endpoint("job_run", "POST", f"{JOB}/run", "Runs it now.", work=jobs.run),
+    Endpoint("job_run", "POST", f"{JOB}/run", "Runs it now.", work=jobs.run, spends=True),
     Endpoint("job_runs", "GET", f"{JOB}/runs", "What came of it.", work=jobs.runs),
     Endpoint("job_next", "GET", f"{JOB}/next", "When it fires next.", work=jobs.next_fires),
     Endpoint("job_redeliver", "POST", REDELIVER, "Tells the webhook once more.", work=jobs.redeliver),
-    Endpoint("models", "GET", "/v1/models", "The models that can be asked for.", meta.list_models),
-    Endpoint("model", "GET", "/v1/models/{model:path}", "One model.", meta.get_model),
-    Endpoint("capabilities", "GET", "/v1/capabilities", "What this server can do.", meta.capabilities),
+    Endpoint("keys", "GET", KEYS, "The tenant's API keys.", work=keys.many, rights=ADMIN),
+    Endpoint("key_create", "POST", KEYS, "An API key, shown once.", work=keys.create, rights=ADMIN),
+    Endpoint("key", "GET", KEY, "One API key, without its secret.", work=keys.one, rights=ADMIN),
+    Endpoint("key_revoke", "DELETE", KEY, "It is not valid any more.", work=keys.revoke, rights=ADMIN),
+    Endpoint("usage", "GET", "/api/usage", "What turns took.", work=usage.many, rights=EITHER),
+    Endpoint("models", "GET", "/v1/models", "The models that can be asked for.", meta.list_models, rights=EITHER),
+    Endpoint("model", "GET", "/v1/models/{model:path}", "One model.", meta.get_model, rights=EITHER),
+    Endpoint("capabilities", "GET", "/v1/capabilities", "What this server can do.", meta.capabilities, rights=EITHER),
     Endpoint("health", "GET", "/health", "Whether the process is alive.", meta.health, open=True),
     Endpoint("health_ready", "GET", "/health/ready", "Whether it can answer: each part.", meta.ready, open=True),
     Endpoint("metrics", "GET", "/metrics", "Figures for Prometheus.", meta.metrics),
@@ -143,7 +180,10 @@ class App:
     def __init__(self, site: Site, sockets: Mapping[str, Converse] = SOCKETS) -> None:
         self._site = msgspec.structs.replace(site, endpoints=ENDPOINTS)
         self.sockets = sockets  # WebSocket endpoints by path
-        self._talk = Sockets(self._site, sockets, most=MOST_AT_ONCE // 4)  # idle ones leave room for requests
+        self._quotas = Quotas(site.accounts, site.clock, time.monotonic)
+        self._talk = Sockets(
+            self._site, sockets, self._quotas, most=MOST_AT_ONCE // 4
+        )  # idle ones leave room for requests
         self._router = Router(
             routes=[
                 Route(path, Desk(self._site, some), methods=list(some))
@@ -166,7 +206,7 @@ class App:
                 raise NotImplementedError(other)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = Reply(send, [request_id()])
+        reply = Reply(send, [request_id()], scope.get("hang_up"))
         self._at_once += 1
         try:
             if self._at_once > MOST_AT_ONCE:
@@ -195,14 +235,27 @@ class App:
             await reply.end()
             return
         key = None if path in OPEN_PATHS else await self._caller(headers, path, scope["query_string"])
-        if path == chat.PATH and method == "POST":
+        if key is None or key.limits is None:
+            await self._served(scope, receive, send, Past(key, headers, reply))
+            return
+        admitted = await self._quotas.enter(key, key.limits, reply.headers)
+        try:
+            await self._served(scope, receive, send, Past(key, headers, reply, admitted))
+        finally:
+            self._quotas.leave(key)
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send, past: Past) -> None:
+        site, path = self._site, scope["path"]
+        if path == chat.PATH and scope["method"] == "POST":
+            key, headers, reply = past.key, past.headers, past.reply
             assert key is not None
+            past.check(auth.TALKING, spends=True)
             await chat.chat_completions(headers, receive, reply, key=key, turns=site.turns, clock=site.clock)
             return
         if path.startswith(RAW):
             scope["path"] = scope["raw_path"].decode("latin-1")
         scope["app"] = self  # so that the router raises instead of answering by itself
-        scope["past"] = Past(key, headers, reply)
+        scope["past"] = past
         try:
             await self._router(scope, receive, send)
         except HTTPException as refused:
@@ -229,6 +282,8 @@ class Desk:
         method = scope["method"]
         endpoint = self._endpoints["GET" if method == "HEAD" else method]
         past: Past = scope["past"]
+        if not endpoint.open:
+            past.check(endpoint.needs, spends=endpoint.spends)
         if endpoint.answer is not None:
             response = await endpoint.answer(Request(scope, receive), self._site)
             await response(scope, receive, within(send, past.reply))
@@ -262,6 +317,14 @@ class Past(msgspec.Struct, frozen=True):
     key: ApiKey | None
     headers: Headers
     reply: Reply
+    admitted: Admitted | None = None  # of a key that has limits
+
+    def check(self, needed: tuple[Right, ...], *, spends: bool) -> None:
+        """Forbidden when the key has none of the rights that are needed."""
+        assert self.key is not None, "only what the server says of itself is open"
+        auth.check_right(self.key, needed)
+        if spends and self.admitted is not None:
+            self.admitted.afford()
 
 
 def by_path(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, Endpoint]]:

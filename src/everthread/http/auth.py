@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import secrets
 from datetime import UTC, datetime
 from functools import lru_cache
 
 import msgspec
 
 from everthread.core import key as keys
-from everthread.core.ids import DEFAULT_TENANT, KeyId, printable
-from everthread.core.key import ApiKey
+from everthread.core.ids import DEFAULT_TENANT, KeyId, Tenant, printable
+from everthread.core.key import ApiKey, Limits, Right
 from everthread.core.ports import Clock, Store
-from everthread.errors import HostRefused, OriginRefused, Unauthenticated
+from everthread.core.view import Hook
+from everthread.errors import Forbidden, HostRefused, OriginRefused, Unauthenticated
 from everthread.http.request import Headers
 
 Pairs = list[tuple[bytes, bytes]]
@@ -30,8 +32,12 @@ ALLOWED = (
 )
 EXPOSED = (
     "X-Hermes-Session-Id, X-Hermes-Session-Key, X-Hermes-Run-Id, X-Request-Id, Idempotent-Replayed, Retry-After,"
-    " X-Should-Retry"
+    " X-Should-Retry, X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests,"
+    " X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens"
 )
+
+
+TALKING: tuple[Right, ...] = ("chat",)
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +50,34 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
 def digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
+
+
+def new_key(
+    now: datetime,
+    *,
+    tenant: Tenant = DEFAULT_TENANT,
+    name: str = "",
+    rights: tuple[Right, ...] = ("chat", "read"),
+    session_key_prefix: str | None = None,
+    expires_at: datetime | None = None,
+    limits: Limits | None = None,
+    hook: Hook | None = None,
+) -> tuple[str, ApiKey]:
+    """A key to be shown once, and what is kept of it."""
+    id_ = KeyId(secrets.token_hex(6))
+    secret = f"et_{id_}_{secrets.token_urlsafe(32).replace('_', '-')}"
+    return secret, ApiKey(
+        id=id_,
+        tenant=tenant,
+        name=name,
+        digest=digest(secret),
+        created_at=now,
+        rights=rights,
+        session_key_prefix=session_key_prefix,
+        expires_at=expires_at,
+        limits=limits if limits != Limits() else None,
+        hook=hook,
+    )
 
 
 async def caller(headers: Headers, *, gate: Gate, store: Store, clock: Clock) -> ApiKey:
@@ -70,6 +104,13 @@ GIVEN = ApiKey(
     rights=("chat", "read", "admin"),
     created_at=datetime(1970, 1, 1, tzinfo=UTC),
 )
+
+
+def check_right(key: ApiKey, needed: tuple[Right, ...]) -> None:
+    """Forbidden when the key has none of these rights."""
+    if not key.may(needed):
+        has = " and ".join(key.rights)
+        raise Forbidden(f"This needs an API key with the right to {' or '.join(needed)}; this one has {has}.")
 
 
 def enter(headers: Headers, answered: Pairs, gate: Gate) -> Pairs:

@@ -23,7 +23,12 @@ async def many(call: Call) -> None:
     name = step_of(after, PREFIX) if after else None
     if after and name is None:
         raise Malformed(f"after must be a completion's id, not {after[:100]!r}.", param="after")
-    sort = Sort(model=call.query.get("model") or None, metadata=labels(call))
+    prefix = call.key.session_key_prefix
+    if name is not None and prefix is not None:
+        spot = await call.site.views.spot(call.key.tenant, name)
+        if spot is None or not permitted(call, spot):
+            raise Malformed(f"after: there is no completion {name!r}.", param="after")
+    sort = Sort(model=call.query.get("model") or None, metadata=labels(call), key_prefix=prefix)
     most = items.limit(call)
     found, more = await call.site.views.views(
         call.key.tenant, "completion", sort=sort, after=name, limit=most, order=items.order(call, "asc")
@@ -31,7 +36,7 @@ async def many(call: Call) -> None:
     shown = []
     for view in found:
         spot = await call.site.views.spot(call.key.tenant, view.id)
-        if spot is not None and permitted(call, spot):
+        if spot is not None:
             shown.append(completions.encode(view, spot.step))
     await call.reply.json(reply.item_page(shown, more=more))
 

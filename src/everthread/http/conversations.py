@@ -137,7 +137,7 @@ async def found(call: Call) -> tuple[Envelope, Session]:
     to = envelope(call.headers, call.key, now=call.site.clock.now())
     to = msgspec.structs.replace(to, session_id=SessionId(call.parameters["conversation_id"]))
     session = await call.site.store.find(to.tenant, to.session_id or SessionId(""))
-    if session is None:
+    if session is None or not call.key.allows(session.session_key):
         raise missing(call)
     permit(to, session)
     return to, session

@@ -49,6 +49,7 @@ async def create(call: Call) -> None:
         expires_at=given.expires_at(when.timezone, now),
         metadata=given.metadata or {},
         key_prefix=call.key.session_key_prefix,
+        key=call.key.id,
         **plainly(given),
     )
     standing = await call.site.timetable.add(to.tenant, job)

@@ -45,6 +45,8 @@ FEATURES = {
     "session_fork": "session_fork",
     "memory": "memory",
     "jobs": "jobs",
+    "keys": "keys",
+    "usage": "usage",
 }
 ALIASES = {"runs": "run_create", "run_status": "run"}  # Hermes Agent's names of endpoints
 

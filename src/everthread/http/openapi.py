@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 from everthread import __version__
-from everthread.http import items
+from everthread.core.usage import By
+from everthread.http import items, usage
 from everthread.http.schemas import SCHEMAS
 from everthread.http.schemas.common import FLAG, LABELS, MOMENT, NAME, TEXT, Schema, ref
 from everthread.http.site import Endpoint
@@ -74,6 +75,7 @@ BODIES = {
     "job_create": "JobCreation",
     "job_preview": "SchedulePreview",
     "job_update": "JobChange",
+    "key_create": "KeyCreation",
 }
 OPTIONAL_BODIES = {"conversation_create", "session_create", "session_fork", "memory_pin", "memory_retract"}
 TURNS = {"chat_completions", "responses", "run_create", "session_chat", "session_chat_stream"}
@@ -109,6 +111,7 @@ ITEM_PAGE = {
     "after": ("An item's id: those that follow it.", TEXT),
     "order": NEWEST,
 }
+DAY: Schema = {"type": "string", "format": "date"}
 WHEN: Schema = {"anyOf": [MOMENT, {"type": "string", "format": "date"}]}
 QUERIES: dict[str, dict[str, Described]] = {
     "completions": {
@@ -174,6 +177,20 @@ QUERIES: dict[str, dict[str, Described]] = {
     },
     "job_runs": {**ITEM_PAGE, "after": ("A run's id: those that follow it.", TEXT)},
     "job_next": {"count": at_most(100, 5)},
+    "keys": {
+        "limit": at_most(items.MOST, items.USUAL),
+        "after": ("A key's id: those that follow it.", TEXT),
+    },
+    "usage": {
+        "by": one_of("What it is told apart by: day (default), key, session, job or model.", *get_args(By)),
+        "since": ("From this day on, UTC. Default: 30 days before the end.", DAY),
+        "until": ("Before this day. Default: tomorrow.", DAY),
+        "key": ("Only what this API key took, by its id. Other keys than one's own: an admin's only.", TEXT),
+        "session_id": ("Only what was said in this conversation: any of its ids.", NAME),
+        "job_id": ("Only what the runs of this job took.", TEXT),
+        "limit": at_most(usage.MOST, usage.USUAL),
+        "after": ("The last name of a page: those that follow it.", TEXT),
+    },
     "memory_export": {"format": one_of("jsonl (default) or markdown.", "jsonl", "markdown")},
 }
 SCOPE: dict[str, Described] = {
@@ -242,6 +259,11 @@ ANSWERS = {
     "job_runs": "JobRuns",
     "job_delete": "Done",
     "job_redeliver": "Done",
+    "keys": "KeyList",
+    "key": "Key",
+    "key_create": "NewKey",
+    "key_revoke": "Key",
+    "usage": "UsageList",
     "models": "ModelList",
     "model": "Model",
     "capabilities": "Capabilities",
@@ -265,7 +287,7 @@ SHAPES: dict[str, Schema] = {
     **dict.fromkeys(("application/x-ndjson", "text/markdown", "text/plain", "text/html"), TEXT),
 }
 SUCCESSES = {
-    **dict.fromkeys(("session_create", "session_fork", "memory_correct", "job_create"), ("201",)),
+    **dict.fromkeys(("session_create", "session_fork", "memory_correct", "job_create", "key_create"), ("201",)),
     "memory_add": ("200", "201"),  # 200: it was known
     **dict.fromkeys(("run_create", "job_run", "job_redeliver"), ("202",)),
 }
@@ -292,6 +314,7 @@ MAKES = {
     "session_create": {"session_id": "$response.body#/session/id"},
     "memory_add": {"claim_id": "$response.body#/id"},
     "job_create": {"job_id": "$response.body#/job/id"},
+    "key_create": {"key_id": "$response.body#/id"},
 }
 
 # --- how it fails ---
@@ -299,12 +322,14 @@ MAKES = {
 FAILURES = {
     400: "A field, a header or the body is not what it must be.",
     401: "A valid API key is required.",
+    403: "The API key does not have the right to do that.",
     404: "There is nothing by that name, or it is not this key's.",
     409: "Another turn runs, or the session belongs to another session key, or is taken.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     421: "This host name is not served here.",
     422: "The Idempotency-Key was used with another request.",
+    429: "The API key has reached one of its limits; Retry-After says when to try again.",
     502: "The model's server failed.",
     503: "Storage or the model's server cannot answer now; try again.",
     504: "The model's server did not answer in time.",
@@ -357,8 +382,12 @@ def operation(endpoint: Endpoint, path: str, linked: dict[str, Any]) -> dict[str
             **{str(status): failure(name, status) for status in failures(endpoint)},
         },
     }
-    if name in NOTES:
-        described["description"] = NOTES[name]
+    notes = [NOTES[name]] if name in NOTES else []
+    if not endpoint.open:
+        notes.append(f"Needs a key with the right: {' or '.join(endpoint.needs)}.")
+        described["x-rights"] = list(endpoint.needs)
+    if notes:
+        described["description"] = " ".join(notes)
     if name in BODIES:
         body = {"application/json": {"schema": ref(BODIES[name])}}
         described["requestBody"] = {"required": name not in OPTIONAL_BODIES, "content": body}
@@ -414,7 +443,7 @@ def failures(endpoint: Endpoint) -> list[int]:
     name = endpoint.name
     statuses = {400, 421, 503}
     if not endpoint.open:
-        statuses.add(401)
+        statuses |= {401, 403, 429}
     if endpoint.answer is None or "{" in endpoint.path:
         statuses.add(404)
     if name in TURNS or HEADERS.get(name) == NAMES or name.startswith(IN_SESSION):

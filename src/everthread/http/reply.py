@@ -26,10 +26,12 @@ Headers = list[tuple[bytes, bytes]]
 
 FIRST_EVENT = 10.0  # seconds that the status line waits for the model's first word
 KEEP_ALIVE = 15.0  # seconds of silence before a comment is sent
+LONGEST_STALL = 30.0  # seconds that a client may leave what was sent to it unread
 
 STATUS: dict[type[Failure], tuple[int, str]] = {
     errors.Malformed: (400, "invalid_request_error"),
     errors.Unauthenticated: (401, "authentication_error"),
+    errors.Forbidden: (403, "permission_error"),
     errors.OriginRefused: (403, "permission_error"),
     errors.NotFound: (404, "not_found_error"),
     errors.MethodNotAllowed: (405, "invalid_request_error"),
@@ -43,6 +45,7 @@ STATUS: dict[type[Failure], tuple[int, str]] = {
     errors.HostRefused: (421, "invalid_request_error"),
     errors.IdempotencyMismatch: (422, "invalid_request_error"),
     errors.Refused: (400, "invalid_request_error"),
+    errors.LimitReached: (429, "rate_limit_error"),
     errors.UpstreamRateLimited: (503, "upstream_error"),
     errors.UpstreamTimeout: (504, "upstream_error"),
     errors.UpstreamFailure: (502, "upstream_error"),
@@ -77,6 +80,8 @@ def error_headers(failure: Failure) -> Headers:
         headers.append((b"allow", failure.allow.encode()))
     if isinstance(failure, errors.Unauthenticated):
         headers.append((b"www-authenticate", b"Bearer"))
+    if isinstance(failure, errors.LimitReached) and failure.final:
+        headers.append((b"x-should-retry", b"false"))
     if isinstance(failure, SessionBusy):
         if failure.final:
             headers.append((b"x-should-retry", b"false"))
@@ -92,8 +97,9 @@ def request_id() -> tuple[bytes, bytes]:
 class Reply:
     """Answers one request: every response of the server leaves through here."""
 
-    def __init__(self, send: Send, headers: Headers) -> None:
+    def __init__(self, send: Send, headers: Headers, hang_up: Callable[[], None] | None = None) -> None:
         self._send = send
+        self.hang_up = hang_up  # on a client that does not read
         self.headers = headers  # on every response: request id, CORS
         self.begun = False
 
@@ -197,6 +203,7 @@ class Stream:
         self._last = self._loop.time()
         self._timer = self._loop.call_later(FIRST_EVENT, self._tick)
         self._ticking: asyncio.Task[None] | None = None
+        self._writing = False
 
     async def event(self, event: Event) -> None:
         if isinstance(event, Started):
@@ -212,6 +219,7 @@ class Stream:
         if isinstance(event, Finished):
             if not self._reply.begun:
                 await self._begin()
+            self._last, self._writing = self._loop.time(), True
             for chunk in telling.last(event):
                 await self._reply.write(chunk)
             await self._reply.end()
@@ -219,7 +227,9 @@ class Stream:
             if not self._reply.begun:
                 await self._begin()
             self._last = self._loop.time()
+            self._writing = True
             await self._reply.write(data)
+            self._writing = False
 
     @property
     def ready(self) -> bool:
@@ -250,11 +260,22 @@ class Stream:
     def _tick(self) -> None:
         """Sends a comment when nothing was sent for a while, and comes again."""
         quiet = self._loop.time() - self._last
-        if quiet >= KEEP_ALIVE or not self._reply.begun:
+        if self._stuck and quiet >= LONGEST_STALL and self._reply.hang_up is not None:
+            log.info("a client that did not read for %.0f s was cut off", quiet)
+            self._reply.hang_up()  # its turn goes on: others may be waiting for the session
+            return
+        if self._stuck:
+            quiet = 0
+        elif quiet >= KEEP_ALIVE or not self._reply.begun:
             self._last = self._loop.time()
             self._ticking = self._loop.create_task(self._comment())
             quiet = 0
         self._timer = self._loop.call_later(max(0.1, KEEP_ALIVE - quiet), self._tick)
+
+    @property
+    def _stuck(self) -> bool:
+        """Something is being written; the client has not made room for it yet."""
+        return self._writing or (self._ticking is not None and not self._ticking.done())
 
     async def _comment(self) -> None:
         if not self._reply.begun:

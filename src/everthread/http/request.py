@@ -84,7 +84,8 @@ def envelope(headers: Headers, key: ApiKey, *, now: datetime) -> Envelope:
     session_id = headers.name(b"x-hermes-session-id")
     prefix = key.session_key_prefix
     if headers.plain:
-        return Envelope(tenant=key.tenant, session_id=SessionId(session_id) if session_id else None, key_prefix=prefix)
+        named = SessionId(session_id) if session_id else None
+        return Envelope(tenant=key.tenant, session_id=named, key_prefix=prefix, key=key.id)
     session_id = session_id or headers.name(b"x-openwebui-chat-id")
     session_key = headers.name(b"x-hermes-session-key") or headers.name(b"x-openwebui-user-id")
     if prefix is not None and session_key is not None and not session_key.startswith(prefix):
@@ -100,6 +101,7 @@ def envelope(headers: Headers, key: ApiKey, *, now: datetime) -> Envelope:
         parent_message_id=headers.name(b"x-hermes-parent-message-id")
         or ("" if headers.blank(b"x-hermes-parent-message-id") else None),
         key_prefix=prefix,
+        key=key.id,
         wait_for_memory=switch(headers, b"x-hermes-wait-for-memory", "X-Hermes-Wait-For-Memory", default=False),
         server_tools=switch(headers, b"x-hermes-server-tools", "X-Hermes-Server-Tools", default=True),
     )

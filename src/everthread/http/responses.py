@@ -9,6 +9,7 @@ import msgspec
 
 from everthread.core.ids import CURRENT, SessionId, StepId, is_ephemeral, printable, step_of
 from everthread.core.messages import Message
+from everthread.core.session import Session
 from everthread.core.turn import Envelope, Events, Finished, Keep, Turn, Usage
 from everthread.core.view import Hook, Run, Spot, View
 from everthread.errors import Failure, Malformed, NotFound, PreviousNotFound
@@ -19,9 +20,8 @@ from everthread.http.items import page
 from everthread.http.request import envelope, read_json, replay, with_body
 from everthread.http.runs import event_number, visible
 from everthread.http.site import Call, Site
-from everthread.turns.permit import permit
 from everthread.turns.run import Summary, Turns
-from everthread.wire.responses import names, reply, shown
+from everthread.wire.responses import names, reply, shown, stream
 from everthread.wire.responses.asked import Asked, Looking
 from everthread.wire.responses.fields import MOVED, in_these_names
 from everthread.wire.responses.request import Request, read
@@ -103,7 +103,8 @@ async def prepared(site: Site, to: Envelope, request: Request) -> Asked:
             to = msgspec.structs.replace(to, session_id=previous.session.root, found=True)
     elif conversation is not None:
         to = msgspec.structs.replace(to, session_id=conversation)
-        if conversation.startswith("conv_") and await site.store.find(to.tenant, conversation) is None:
+        known = await site.store.find(to.tenant, conversation) if conversation.startswith("conv_") else None
+        if conversation.startswith("conv_") and (known is None or not may_see(to, known)):
             raise NotFound(f"Conversation with id '{conversation}' not found.", param="conversation")
         turn = msgspec.structs.replace(turn, appends=True)
     turn = msgspec.structs.replace(
@@ -126,12 +127,18 @@ async def went_before(site: Site, to: Envelope, name: str | None) -> Spot | None
         raise missing
     spot = await site.views.spot(to.tenant, view.id)
     if spot is None:
+        run = await site.queue.run(to.tenant, view.id)
+        if run is None or not (run.session_key or "").startswith(to.key_prefix or ""):
+            raise missing
         raise Malformed(f"The response '{name}' has no answer to go on from.", param="previous_response_id")
-    try:
-        permit(msgspec.structs.replace(to, session_key=None), spot.session)
-    except NotFound as unseen:
-        raise missing from unseen
+    if not may_see(to, spot.session):
+        raise missing
     return spot
+
+
+def may_see(to: Envelope, session: Session) -> bool:
+    """Whether the API key may see this session: one that is bound sees only those of its session keys."""
+    return (session.session_key or "").startswith(to.key_prefix or "")
 
 
 def conversing(to: Envelope, name: str | None) -> SessionId | None:
@@ -157,7 +164,8 @@ async def referred(site: Site, to: Envelope, reference: str) -> Sequence[Message
     spot = await site.views.spot(to.tenant, name.step) if name is not None else None
     if name is None or spot is None:
         raise missing
-    permit(msgspec.structs.replace(to, session_key=None), spot.session)
+    if not may_see(to, spot.session):
+        raise missing
     if name.kind in {"reasoning", "compaction"}:
         return ()
     stored = await site.views.stored(to.tenant, spot.session, name.step)
@@ -218,7 +226,7 @@ async def told(call: Call, view: View) -> shown.Shown:
     """The Response as it stands now."""
     spot = await call.site.views.spot(call.key.tenant, view.id)
     if spot is not None:
-        return reply.answered(view, Finished(session=spot.session, asked=None, step=spot.step))
+        return stream.whole(view, Finished(session=spot.then, asked=spot.step.asked, step=spot.step))
     run = await call.site.runs.known(call.key.tenant, view.id)
     return unanswered(view, run)
 
@@ -274,9 +282,8 @@ async def seen(call: Call) -> View:
     spot = await call.site.views.spot(call.key.tenant, view.id)
     run = await call.site.queue.run(call.key.tenant, view.id) if spot is None else None
     session = spot.session.root if spot else run.session if run else None
-    if session is None:
+    if session is None or not await visible(call, session, run):
         raise missing(call)
-    await visible(call, session, run)
     return view
 
 

@@ -11,7 +11,7 @@ import msgspec
 from everthread.core.ids import StepId, response_id, step_of
 from everthread.core.key import ApiKey
 from everthread.core.messages import Message
-from everthread.core.turn import Envelope, Finished, Started
+from everthread.core.turn import Envelope, Finished, Started, Turn
 from everthread.core.view import View
 from everthread.errors import Failure, Malformed
 from everthread.http.reply import error_body
@@ -34,8 +34,9 @@ TYPE = msgspec.json.Decoder(str)
 class Unstored(msgspec.Struct, frozen=True):
     """What a response that is not stored went on from, and what it said."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # that are on no path
     instructions: tuple[Message, ...]
+    base: Turn  # what all of them go on from
 
 
 async def converse(socket: Socket, headers: Headers, key: ApiKey, site: Site) -> None:
@@ -61,6 +62,7 @@ class Talk:
         """One message of the client; a Failure when nothing was told of its turn yet."""
         request = creation(data)
         to = envelope(self._headers, self._key, now=self._site.clock.now())
+        to = msgspec.structs.replace(to, message_id=None, parent_message_id=None)  # of a message, not of a connection
         before = self._unstored.get(request.previous) if request.previous else None
         asked = await self._asked(to, request, before)
         if not request.generate:
@@ -89,11 +91,17 @@ class Talk:
             asked = await prepared(self._site, to, request)
         else:
             asked = await prepared(self._site, to, msgspec.structs.replace(request, previous=None))
+            base = before.base
             turn = msgspec.structs.replace(
                 asked.turn,
                 messages=(*before.messages, *asked.turn.messages),
                 instructions=(*before.instructions, *asked.turn.instructions),
                 carried=(*before.instructions, *asked.turn.carried),
+                after=base.after,
+                appends=base.envelope.session_id is not None,
+                envelope=msgspec.structs.replace(
+                    asked.turn.envelope, session_id=base.envelope.session_id, found=base.envelope.found
+                ),
             )
             keep = msgspec.structs.replace(asked.keep, previous=step_of(request.previous or "", "resp_"))
             asked = msgspec.structs.replace(asked, turn=turn, keep=keep)
@@ -138,7 +146,7 @@ class Talk:
 
     def _remember(self, name: StepId, asked: Asked, answer: tuple[Message, ...]) -> None:
         turn = asked.turn
-        self._unstored[response_id(name)] = Unstored((*turn.messages, *answer), turn.carried)
+        self._unstored[response_id(name)] = Unstored((*turn.messages, *answer), turn.carried, turn)
         if len(self._unstored) > MOST_UNSTORED:
             self._unstored.popitem(last=False)
 

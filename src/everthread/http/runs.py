@@ -12,14 +12,12 @@ import msgspec
 
 from everthread.core.ids import KeyId, SessionId, StepId, Tenant, run_id, step_of
 from everthread.core.key import ApiKey
-from everthread.core.turn import Envelope
 from everthread.core.view import Run, Spot
 from everthread.errors import Malformed, NotFound, Unauthenticated
 from everthread.http import reply as replies
 from everthread.http.hooks import vetted
 from everthread.http.request import envelope, read_json, replay
 from everthread.http.site import Call, Site
-from everthread.turns.permit import permit
 from everthread.turns.runs import Ticket
 from everthread.wire import runs
 
@@ -78,21 +76,17 @@ async def found(call: Call) -> tuple[Run, Spot | None]:
     name = named(call)
     run = await call.site.runs.known(call.key.tenant, name)
     spot = await call.site.views.spot(call.key.tenant, name)
-    await visible(call, run.session, run)
+    if not await visible(call, run.session, run):
+        raise NotFound("There is no such run.")
     return run, spot
 
 
-async def visible(call: Call, session: SessionId, run: Run | None = None) -> None:
-    """NotFound when the API key is bound to session keys that this session is not of."""
-    prefix = call.key.session_key_prefix
-    if prefix is None:
-        return
+async def visible(call: Call, session: SessionId, run: Run | None = None) -> bool:
+    """Whether the API key may see this session: one that is bound sees only those of its session keys."""
+    if call.key.session_key_prefix is None:
+        return True
     kept = await call.site.store.find(call.key.tenant, session)
-    if kept is not None:
-        permit(Envelope(tenant=call.key.tenant, key_prefix=prefix), kept)
-        return
-    if run is None or not (run.session_key or "").startswith(prefix):
-        raise NotFound("There is no such run.")
+    return call.key.allows(kept.session_key if kept is not None else run.session_key if run is not None else None)
 
 
 def after(call: Call) -> int:

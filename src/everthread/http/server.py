@@ -87,6 +87,7 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         if not self.parser.should_upgrade():
+            self.scope["hang_up"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:

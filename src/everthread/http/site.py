@@ -9,10 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from everthread.core.courier import Courier
-from everthread.core.key import ApiKey
+from everthread.core.key import ApiKey, Right
 from everthread.core.ports import Clock, Ids, Model, Store
 from everthread.core.queue import Jobs, Queue
 from everthread.core.transcript import Archive
+from everthread.core.usage import Accounts, Prices
 from everthread.core.view import Views
 from everthread.http.auth import Gate
 from everthread.http.reply import Reply
@@ -38,6 +39,13 @@ class Endpoint(msgspec.Struct, frozen=True):
     answer: Answer | None = None  # for what the server says of itself
     open: bool = False  # needs no key
     work: Work | None = None  # for what belongs to someone; neither: the hot path, which app.py calls itself
+    rights: tuple[Right, ...] = ()  # one of these is needed; none: what its method says
+    spends: bool = False  # a model may be asked: not for a key that has used up its tokens
+
+    @property
+    def needs(self) -> tuple[Right, ...]:
+        """The rights of which a key must have one: to read, or to say and change something, unless it says other."""
+        return self.rights or (("read",) if self.method == "GET" else ("chat",))
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -61,6 +69,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     memories: Memories
     store: Store
     archive: Archive
+    accounts: Accounts
+    prices: Prices
     model: Model
     clock: Clock
     ids: Ids

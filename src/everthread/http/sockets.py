@@ -10,6 +10,7 @@ from typing import Any
 from everthread.core.key import ApiKey
 from everthread.errors import Bug, Failure, Overloaded, RouteNotFound, Unavailable
 from everthread.http import auth
+from everthread.http.quota import Quotas
 from everthread.http.reply import Reply, Send, request_id
 from everthread.http.request import Disconnected, Headers, Receive
 from everthread.http.site import Site
@@ -23,9 +24,10 @@ HANDSHAKE = 10.0  # seconds to find out whether a WebSocket may be opened
 class Sockets:
     """All open WebSockets."""
 
-    def __init__(self, site: Site, table: Mapping[str, Converse], *, most: int) -> None:
+    def __init__(self, site: Site, table: Mapping[str, Converse], quotas: Quotas, *, most: int) -> None:
         self._site = site
         self._table = table
+        self._quotas = quotas
         self._most = most
         self._open = 0
 
@@ -37,9 +39,13 @@ class Sockets:
             if come is None:
                 return
             headers, key = come
-            await send({"type": "websocket.accept", "headers": reply.headers})
-            async with Socket(receive, send, lambda: self._caller(headers)) as socket:
-                await self._talk(self._table[scope["path"]], socket, headers, key)
+            try:
+                await send({"type": "websocket.accept", "headers": reply.headers})
+                async with Socket(receive, send, lambda: self._admit(headers)) as socket:
+                    await self._talk(self._table[scope["path"]], socket, headers, key)
+            finally:
+                if key.limits is not None:
+                    self._quotas.leave(key)
         finally:
             self._open -= 1
 
@@ -67,7 +73,19 @@ class Sockets:
             raise Unavailable("The API key could not be checked in time.", retry_after=1) from error
         if scope["path"] not in self._table:
             raise RouteNotFound
+        auth.check_right(key, auth.TALKING)
+        if key.limits is not None:  # an open WebSocket is one of its requests at once
+            await self._quotas.enter(key, key.limits, reply.headers)
         return headers, key
+
+    async def _admit(self, headers: Headers) -> ApiKey:
+        """One turn more: as a request of its own would be."""
+        key = await self._caller(headers)
+        auth.check_right(key, auth.TALKING)
+        if key.limits is not None:
+            admitted = await self._quotas.again(key, key.limits, [])
+            admitted.afford()
+        return key
 
     async def _caller(self, headers: Headers) -> ApiKey:
         return await auth.caller(headers, gate=self._site.gate, store=self._site.store, clock=self._site.clock)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from everthread.errors import StoreUnavailable
+from everthread.storage.watch import Watch
 
 T = TypeVar("T")
 
@@ -16,8 +17,9 @@ T = TypeVar("T")
 class Aside:
     """One read after the other. Both the thread and the connection begin with the first."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], watch: Watch) -> None:
         self._connect = connect
+        self._watch = watch
         self._thread: ThreadPoolExecutor | None = None
         self._db: sqlite3.Connection | None = None
         self._closing = False
@@ -36,7 +38,7 @@ class Aside:
                 self._db.execute("PRAGMA query_only = ON")
             return job(self._db)
         except sqlite3.Error as error:
-            raise StoreUnavailable from error
+            raise self._watch.unavailable(error) from error
 
     async def close(self) -> None:
         """Waits for the read at hand."""

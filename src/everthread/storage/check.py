@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from functools import partial
 
-from everthread.core.ports import Problem
-from everthread.storage import chunks
+from everthread.core.ports import Looking, Problem
+from everthread.storage import chunks, terms
 from everthread.storage.rows import UNFINISHED, said
+from everthread.storage.schema import MIGRATIONS
 
 GONE = """
     CASE kind
@@ -102,7 +105,7 @@ DERIVED = {  # what can be made good, and how
     ),
 }
 
-INVARIANTS = {
+LEDGER = {
     "a lineage's tip is missing": """
         SELECT lineage.lineage FROM lineage JOIN thread
             ON thread.tenant = lineage.tenant AND thread.thread = lineage.thread AND thread.deleted_at IS NULL
@@ -147,9 +150,8 @@ INVARIANTS = {
         SELECT replay.key FROM replay LEFT JOIN step ON step.tenant = replay.tenant AND step.step = replay.step
         WHERE replay.step IS NOT NULL AND step.step IS NULL AND NOT EXISTS
             (SELECT 1 FROM run WHERE run.tenant = replay.tenant AND run.run = replay.step)""",
-    "a job cannot be read": "SELECT job.job FROM job WHERE removed = 0 AND NOT json_valid(body)",
-    **{what: query for what, (query, _) in DERIVED.items()},
 }
+JOBS = {"a job cannot be read": "SELECT job.job FROM job WHERE removed = 0 AND NOT json_valid(body)"}
 
 
 UNINDEXED = """
@@ -174,47 +176,120 @@ UNINDEXED_IMPORTS = """
 INDEXES = {"chunk": "pieces of text", "claim": "claims"}
 
 
-def problems(db: sqlite3.Connection) -> Iterator[Problem]:
+MEMORY = ("a vector", "a piece of text", "a claim", "something that is gone")
+PARTS = {
+    "conversations: threads, their paths, sessions and turns": LEDGER,
+    "memory: passages, vectors, claims, what is to be read": {
+        what: query for what, (query, _) in DERIVED.items() if what.startswith(MEMORY)
+    },
+    "responses, runs, jobs, webhooks": {
+        **JOBS,
+        **{what: query for what, (query, _) in DERIVED.items() if not what.startswith(MEMORY)},
+    },
+}
+INVARIANTS = {what: query for queries in PARTS.values() for what, query in queries.items()}
+
+
+def problems(db: sqlite3.Connection, looking: Looking | None = None) -> Iterator[Problem]:
     """What is wrong with the file, from one snapshot and without a lock: a server may go on writing."""
-    for (line,) in db.execute("PRAGMA integrity_check(20)").fetchall():
-        if line != "ok":
-            yield Problem(f"the file is damaged: {line}")
-    for what, query in INVARIANTS.items():
+    looks: dict[str, Callable[[sqlite3.Connection], Iterator[Problem]]] = {
+        "the file: every page and every index": unsound,
+        "the schema: tables, indexes, triggers": lacking,
+        **{part: partial(untrue, queries=queries) for part, queries in PARTS.items()},
+        "the index of words against what was said": unindexed,
+    }
+    for part, look in looks.items():
+        if looking is not None:
+            looking(part, None)
+        found: list[Problem] = []
+        try:
+            found.extend(look(db))
+        except sqlite3.DatabaseError as error:
+            found.append(Problem(f"{part.partition(':')[0]}: cannot be read to the end ({error})"))
+        if looking is not None:
+            looking(part, len(found))
+        yield from found
+
+
+def unsound(db: sqlite3.Connection) -> Iterator[Problem]:
+    try:
+        rows = db.execute("PRAGMA integrity_check(20)").fetchall()
+    except sqlite3.DatabaseError:  # it gives up at an index that cannot be read; the other says which page it is
+        rows = db.execute("PRAGMA quick_check(20)").fetchall()
+    for (lines,) in rows:
+        for line in lines.splitlines():
+            if line != "ok" and not line.startswith("***"):
+                yield Problem(f"the file is damaged: {line}")
+
+
+def lacking(db: sqlite3.Connection) -> Iterator[Problem]:
+    """What the migrations make and the file does not have."""
+    everything = "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"
+    with closing(sqlite3.connect(":memory:")) as model:
+        terms.install(model)
+        for script in MIGRATIONS:
+            model.executescript(script)
+        wanted = {*model.execute(everything)}
+    for kind, name in sorted(wanted - {*db.execute(everything)}):
+        yield Problem(f"the {kind} {name} is missing")
+
+
+def untrue(db: sqlite3.Connection, *, queries: Mapping[str, str]) -> Iterator[Problem]:
+    for what, query in queries.items():
         names = [row[0] for row in db.execute(f"{query} LIMIT 5").fetchall()]
         if names:
-            yield Problem(f"{what}: {', '.join(map(str, names))}")
+            yield Problem(f"{what}: {', '.join(map(str, names))}", mendable=what in DERIVED)
+
+
+def unindexed(db: sqlite3.Connection) -> Iterator[Problem]:
     for what, query in (("steps", UNINDEXED), ("imported histories", UNINDEXED_IMPORTS)):
-        unindexed = db.execute(f"SELECT count(*) FROM ({query})").fetchone()[0]  # noqa: S608
-        if unindexed:
-            yield Problem(f"{unindexed} {what} are not in the index")
+        number = db.execute(f"SELECT count(*) FROM ({query})").fetchone()[0]  # noqa: S608
+        if number:
+            yield Problem(f"{number} {what} are not in the index", mendable=True)
     for table, what in INDEXES.items():
         rows, indexed = db.execute(
             f"SELECT (SELECT count(*) FROM {table}), (SELECT count(*) FROM {table}_fts_docsize)"  # noqa: S608
         ).fetchone()
         if rows != indexed:
-            yield Problem(f"the index covers {indexed} of {rows} {what}")
+            yield Problem(f"the index covers {indexed} of {rows} {what}", mendable=True)
 
 
-def repair(db: sqlite3.Connection) -> Iterator[Problem]:
-    """Makes what is derived anew where it does not agree with the ledger. Needs the write lock."""
-    for table in INDEXES:  # first: the rows below are taken from a sound index
-        try:
-            db.execute(f"INSERT INTO {table}_fts ({table}_fts, rank) VALUES ('integrity-check', 1)")  # noqa: S608
-        except sqlite3.DatabaseError:
-            db.execute(f"INSERT INTO {table}_fts ({table}_fts) VALUES ('rebuild')")  # noqa: S608
-            yield Problem("the lexical index did not agree with the ledger", mended=True)
-    for what, (_, mending) in DERIVED.items():
-        if db.execute(mending).rowcount:
-            yield Problem(what, mended=True)
+# --- repair: each of these is one transaction ---
+
+
+def reindex(db: sqlite3.Connection, *, table: str) -> list[Problem]:
+    try:
+        db.execute(f"INSERT INTO {table}_fts ({table}_fts, rank) VALUES ('integrity-check', 1)")  # noqa: S608
+    except sqlite3.DatabaseError:
+        db.execute(f"INSERT INTO {table}_fts ({table}_fts) VALUES ('rebuild')")  # noqa: S608
+        return [Problem(f"the index of {INDEXES[table]} did not agree with the ledger", mended=True)]
+    return []
+
+
+def mend(db: sqlite3.Connection, *, what: str) -> list[Problem]:
+    number = db.execute(DERIVED[what][1]).rowcount
+    return [Problem(f"{what} ({number})", mended=True)] if number else []
+
+
+def index_steps(db: sqlite3.Connection) -> list[Problem]:
     steps = db.execute(UNINDEXED).fetchall()
     for tenant, thread, lineage, seq, step, said_at, given, output in steps:
         (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
         home = (tenant, scope, thread, lineage)
         db.executemany(chunks.INSERT, chunks.rows(home, seq, step, said_at, said(given, output)))
-    if steps:
-        yield Problem(f"{len(steps)} steps were not in the index", mended=True)
+    return [Problem(f"{len(steps)} steps were not in the index", mended=True)] if steps else []
+
+
+def index_imports(db: sqlite3.Connection) -> list[Problem]:
     imports = db.execute(UNINDEXED_IMPORTS).fetchall()
     for *home, prior, now in imports:
         chunks.add_imported(db, tuple(home), prior, now)
-    if imports:
-        yield Problem(f"{len(imports)} imported histories were not in the index", mended=True)
+    return [Problem(f"{len(imports)} imported histories were not in the index", mended=True)] if imports else []
+
+
+MENDINGS: tuple[Callable[[sqlite3.Connection], list[Problem]], ...] = (
+    *(partial(reindex, table=table) for table in INDEXES),  # first: the rows below are taken from a sound index
+    *(partial(mend, what=what) for what in DERIVED),
+    index_steps,
+    index_imports,
+)

@@ -9,7 +9,9 @@ import msgspec
 
 from everthread.core import reversal
 from everthread.core.claim import Claim
+from everthread.storage import posted
 from everthread.storage.rows import stamp
+from everthread.wire import parcels
 
 PLACES = 1 << 32  # more characters than a message has
 
@@ -94,7 +96,28 @@ def remember(
             ).fetchone()
         if home is not None:
             vector = vectors[number] if number < len(vectors) else None
+            turned = is_turning(db, tenant, claim)
             put(db, tenant, home[0], claim, vector=vector, model=model)
+            if turned:
+                tell(db, tenant, home[0], claim)
+
+
+def is_turning(db: sqlite3.Connection, tenant: str, claim: Claim) -> bool:
+    """Whether it has held until now, or was contested, and does not hold any more because of another."""
+    if claim.state != "reversed" or claim.superseded_by is None:
+        return False
+    row = db.execute("SELECT state FROM claim WHERE tenant = ? AND claim = ?", (tenant, claim.id)).fetchone()
+    return row is not None and row[0] in {"current", "unresolved"}
+
+
+def tell(db: sqlite3.Connection, tenant: str, scope: int, old: Claim) -> None:
+    """That a claim is reversed, to those API keys that want to hear of it."""
+    if old.superseded_by is None:
+        return
+    at = old.closed_at or old.recorded_at
+    (key,) = db.execute("SELECT session_key FROM scope WHERE no = ?", (scope,)).fetchone()
+    told = parcels.reversal(old.superseded_by, old.id, key, at)
+    posted.tell_keys(db, tenant, key, parcels.REVERSED, told, about=old.superseded_by, now=stamp(at))
 
 
 def move(db: sqlite3.Connection, tenant: str, thread: str, scope: int) -> None:
@@ -126,6 +149,7 @@ def drop(db: sqlite3.Connection, tenant: str, claims: Sequence[Claim]) -> None:
     replaced that one in its turn."""
     for gone in claims:
         db.execute("DELETE FROM claim WHERE tenant = ? AND claim = ?", (tenant, gone.id))
+        posted.drop_about(db, tenant, gone.id)
     for gone in claims:
         heir = None
         if gone.state == "reversed" and gone.superseded_by is not None:

@@ -220,7 +220,6 @@ class Forgetting:
         await self._in_portions(hushed, lambda db, some: unseen.rewrite_runs(db, tenant, some, words), LOGS_AT_ONCE)
         jobs = await self._read(unseen.jobs, tenant, ground.no, ground.key)
         await self._in_portions(jobs, lambda db, some: unseen.rewrite_jobs(db, tenant, some, words))
-        await self._write(unseen.rewrite_parcels, tenant, words)
 
     async def _erase_words(self, ground: Ground, words: Words, found: Found, *, now: int) -> None:
         tenant = ground.tenant

@@ -13,9 +13,10 @@ from everthread.core.ports import Commit
 from everthread.core.session import Exchange, Session
 from everthread.core.turn import Step, Usage
 from everthread.errors import SessionMoved
-from everthread.storage import chunks, claims, outbox, paths, posted, runs, shown
-from everthread.storage.rows import block_text, input_text, reply_text, stamp
+from everthread.storage import chunks, claims, outbox, paths, posted, runs, shown, tally
+from everthread.storage.rows import block_text, input_text, moment, reply_text, stamp
 from everthread.storage.writer import Later
+from everthread.wire import parcels
 
 PIECES_PER_STEP = 4  # of text, about
 
@@ -316,6 +317,8 @@ def rotate(
     )
     (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, child.thread)).fetchone()
     outbox.add(db, tenant, scope, kind="session", name=child.id, now=now)
+    told = parcels.rotation(child, moment(now))
+    posted.tell_keys(db, tenant, child.session_key, parcels.ROTATED, told, about=child.id, now=now)
     return child
 
 
@@ -381,8 +384,10 @@ def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
             session.messages + len(step.input) + 1,
             step.body,
             None,
+            commit.key,
         ),
     )
+    tally.count(later, tenant, step, at=stamp(step.stored_at), key=commit.key, session=session.root, job=commit.job)
     home = (tenant, scope, session.thread, session.lineage)
     for row in chunks.rows(home, step.seq, step.id, said_at, step.messages()):
         later.insert("chunk", row)
@@ -414,6 +419,8 @@ def condemn(db: sqlite3.Connection, tenant: str, thread: str, now: int) -> set[i
         inherit(db, tenant, thread, *heir, now=now)
     runs.drop_unanswered(db, tenant, thread)
     outbox.drop_sessions(db, tenant, thread)
+    posted.drop_rotations(db, tenant, thread)
+    tally.drop_of_thread(db, tenant, thread)
     db.execute(
         "DELETE FROM session WHERE tenant = ?1 AND lineage IN"
         " (SELECT lineage FROM lineage WHERE tenant = ?1 AND thread = ?2)",

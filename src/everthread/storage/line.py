@@ -32,13 +32,13 @@ class Lines:
         self._lines: dict[Hashable, Line] = {}
         self._longest_wait = longest_wait
 
-    async def take(self, name: Hashable, by: StepId, on_busy: OnBusy) -> bool:
-        """Ours until it is released. Tells whether we had to wait for it."""
+    async def take(self, name: Hashable, by: StepId, on_busy: OnBusy, *, patient: bool = False) -> bool:
+        """Ours until it is released; a patient one waits for as long as it takes. Tells whether we had to wait."""
         line = self._lines.get(name)
         if line is None:
             self._lines[name] = Line(by, deque())
             return False
-        await self._wait(name, line, by, on_busy)
+        await self._wait(name, line, by, on_busy, patient=patient)
         return True
 
     def held(self, name: Hashable) -> bool:
@@ -51,10 +51,10 @@ class Lines:
         if line.unwanted:
             stop()
 
-    async def _wait(self, name: Hashable, line: Line, by: StepId, on_busy: OnBusy) -> None:
+    async def _wait(self, name: Hashable, line: Line, by: StepId, on_busy: OnBusy, *, patient: bool) -> None:
         if on_busy == "reject":
             raise SessionBusy(final=True, run=run_id(line.holder))
-        if len(line.waiting) >= LONGEST_LINE:
+        if len(line.waiting) >= LONGEST_LINE and not patient:
             raise SessionBusy(f"{LONGEST_LINE} turns of this session are waiting already.", run=run_id(line.holder))
         if on_busy == "interrupt":
             line.unwanted = True
@@ -63,7 +63,7 @@ class Lines:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         line.waiting.append((by, turn))
         try:
-            async with asyncio.timeout(self._longest_wait):
+            async with asyncio.timeout(None if patient else self._longest_wait):
                 await turn
         except BaseException as reason:
             if turn.done() and not turn.cancelled():

@@ -93,6 +93,8 @@ class SqliteMemory:
             homes.update(seen.homes(db, tenant, claims))
 
         await self._store.writing(job, after=lambda: self._store.standing.drop(homes))
+        if any(claim.state == "reversed" for claim in claims):
+            self._store.news()
 
     async def done(self, work: Work) -> None:
         await self._store.writing(lambda db: outbox.done(db, work), after=nothing)
@@ -107,9 +109,9 @@ class SqliteMemory:
         with self._store.reading() as db:
             return outbox.dead(db, tenant, limit=limit)
 
-    async def lag(self) -> Lag:
+    async def lag(self, tenant: Tenant | None = None) -> Lag:
         with self._store.reading() as db:
-            return outbox.lag(db)
+            return outbox.lag(db, tenant)
 
     async def behind(self, tenant: Tenant, scope: ScopeId) -> bool:
         with self._store.reading() as db:

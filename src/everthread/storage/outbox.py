@@ -70,11 +70,15 @@ def dead(db: sqlite3.Connection, tenant: Tenant | None, *, limit: int) -> tuple[
     return tuple(Dead(Work(*row[:5]), row[5], moment(row[6])) for row in rows)
 
 
-def lag(db: sqlite3.Connection) -> Lag:
+def lag(db: sqlite3.Connection, tenant: Tenant | None) -> Lag:
     waiting, given_up = db.execute(
-        "SELECT (SELECT count(*) FROM outbox WHERE dead = 0), (SELECT count(*) FROM outbox WHERE dead != 0)"
+        "SELECT (SELECT count(*) FROM outbox WHERE dead = 0 AND (?1 IS NULL OR tenant = ?1)),"
+        " (SELECT count(*) FROM outbox WHERE dead != 0 AND (?1 IS NULL OR tenant = ?1))",
+        (tenant,),
     ).fetchone()
-    oldest = db.execute("SELECT created_at FROM outbox WHERE dead = 0 ORDER BY no LIMIT 1").fetchone()
+    oldest = db.execute(
+        "SELECT created_at FROM outbox WHERE dead = 0 AND (?1 IS NULL OR tenant = ?1) ORDER BY no LIMIT 1", (tenant,)
+    ).fetchone()
     return Lag(waiting, moment(oldest[0]) if oldest else None, given_up)
 
 

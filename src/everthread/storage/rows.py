@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from everthread.core.claim import Block
-from everthread.core.ids import StepId
+from everthread.core.ids import SessionId, StepId
 from everthread.core.messages import Message, array
 from everthread.core.session import Session
 from everthread.core.turn import Choice, Context, Cuts, Outcome, Step, ToolCall, Usage
@@ -57,6 +57,7 @@ class ReplyRow(msgspec.Struct, omit_defaults=True):
     others: tuple[Choice, ...] = ()
     compacted: str = ""
     took: float = 0.0
+    asked: SessionId | None = None
     cuts: Cuts = ()
 
 
@@ -73,6 +74,7 @@ def reply_text(step: Step) -> str:
         others=tuple(others),
         compacted=step.compacted,
         took=step.took,
+        asked=step.asked,
         cuts=step.cuts,
     )
     return msgspec.json.encode(row).decode()
@@ -141,6 +143,7 @@ def step_of(row: tuple[Any, ...]) -> Step:
         tail=block_of(tail),
         compacted=kept.compacted,
         took=kept.took,
+        asked=kept.asked,
         cuts=kept.cuts,
     )
 

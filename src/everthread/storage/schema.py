@@ -475,14 +475,18 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX job_by_age ON job (tenant, created_at, job) WHERE removed = 0;
     CREATE INDEX job_removed ON job (tenant, job) WHERE removed = 1;
 
-    CREATE TABLE parcel (                               -- tells a webhook that something is over
+    ALTER TABLE api_key ADD COLUMN hook_url TEXT;                   -- where its rotations and reversals are told
+    ALTER TABLE api_key ADD COLUMN hook_secret TEXT;
+    CREATE INDEX api_key_hooked ON api_key (tenant) WHERE hook_url IS NOT NULL AND revoked_at IS NULL;
+
+    CREATE TABLE parcel (                               -- tells a webhook what has happened
         tenant      TEXT NOT NULL,
         parcel      TEXT NOT NULL,
         run         TEXT,                               -- that it tells of: its body is made of it
         kind        TEXT NOT NULL,
         url         TEXT NOT NULL,
         secret      TEXT NOT NULL,
-        body        TEXT NOT NULL,                      -- of one that tells of no run, JSON
+        body        TEXT NOT NULL,                      -- of one that tells of no run, JSON: names, no words
         state       TEXT NOT NULL,                      -- waiting, delivered, dead
         attempts    INTEGER NOT NULL,
         due_at      INTEGER NOT NULL,
@@ -493,12 +497,81 @@ MIGRATIONS: tuple[str, ...] = (
         held_until  INTEGER,
         created_at  INTEGER NOT NULL,
         updated_at  INTEGER NOT NULL,
+        api_key     TEXT,                               -- whose webhook it is, of one that tells of no run
+        about       TEXT,                               -- the session or the claim that such a one tells of
         PRIMARY KEY (tenant, parcel)
     ) STRICT;
     CREATE INDEX parcel_waiting ON parcel (due_at, parcel) WHERE state = 'waiting' AND held_until IS NULL;
     CREATE INDEX parcel_held ON parcel (held_until) WHERE state = 'waiting' AND held_until IS NOT NULL;
     CREATE INDEX parcel_of_run ON parcel (tenant, run) WHERE run IS NOT NULL;
-    CREATE INDEX parcel_of_none ON parcel (tenant) WHERE run IS NULL;
+    CREATE INDEX parcel_of_key ON parcel (api_key) WHERE api_key IS NOT NULL AND state = 'waiting';
+    CREATE INDEX parcel_about ON parcel (tenant, about) WHERE about IS NOT NULL;
     CREATE INDEX parcel_done ON parcel (updated_at) WHERE state != 'waiting';
+    """,
+    # 6: who asked and what it took; what a key may use
+    """
+    ALTER TABLE step ADD COLUMN api_key TEXT;                       -- that asked; null: before this was kept
+    ALTER TABLE api_key ADD COLUMN requests_per_minute INTEGER;     -- null: no limit
+    ALTER TABLE api_key ADD COLUMN tokens_per_day INTEGER;
+    ALTER TABLE api_key ADD COLUMN concurrent INTEGER;
+    UPDATE api_key SET rights = 'chat,read,admin' WHERE tenant = 'default' AND name = 'first key';
+
+    CREATE TABLE usage_new (                            -- what each turn took, until it is added up
+        tenant      TEXT NOT NULL,
+        session     TEXT NOT NULL,                      -- that its thread began with; empty: it is not kept
+        day         INTEGER NOT NULL,                   -- since 1970, UTC
+        api_key     TEXT NOT NULL,                      -- empty: not known
+        job         TEXT NOT NULL,                      -- empty: none
+        model       TEXT NOT NULL,
+        requests    INTEGER NOT NULL,
+        prompt      INTEGER NOT NULL,
+        completion  INTEGER NOT NULL,
+        cached      INTEGER NOT NULL,
+        distilling  INTEGER NOT NULL,
+        searching   INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE usage (                                -- in sums that stay
+        tenant      TEXT NOT NULL,
+        day         INTEGER NOT NULL,
+        api_key     TEXT NOT NULL,
+        job         TEXT NOT NULL,
+        model       TEXT NOT NULL,
+        requests    INTEGER NOT NULL,
+        prompt      INTEGER NOT NULL,
+        completion  INTEGER NOT NULL,
+        cached      INTEGER NOT NULL,
+        distilling  INTEGER NOT NULL,
+        searching   INTEGER NOT NULL,
+        PRIMARY KEY (tenant, day, api_key, job, model)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE usage_of_session (                     -- the same by session; goes with it
+        tenant      TEXT NOT NULL,
+        session     TEXT NOT NULL,                      -- that its thread began with
+        day         INTEGER NOT NULL,
+        api_key     TEXT NOT NULL,
+        job         TEXT NOT NULL,
+        model       TEXT NOT NULL,
+        requests    INTEGER NOT NULL,
+        prompt      INTEGER NOT NULL,
+        completion  INTEGER NOT NULL,
+        cached      INTEGER NOT NULL,
+        distilling  INTEGER NOT NULL,
+        searching   INTEGER NOT NULL,
+        PRIMARY KEY (tenant, session, day, api_key, job, model)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO usage_of_session
+        SELECT step.tenant, thread.root, step.stored_at / 86400000000, '', coalesce(run.job, ''),
+            coalesce(json_extract(step.reply, '$.model'), ''), count(*), sum(step.prompt_tokens),
+            sum(step.completion_tokens), sum(step.cached_tokens),
+            sum(coalesce(json_extract(step.reply, '$.context.distilled'), 0)),
+            sum(coalesce(json_extract(step.reply, '$.context.searching'), 0))
+        FROM step JOIN thread ON thread.tenant = step.tenant AND thread.thread = step.thread
+            AND thread.deleted_at IS NULL
+        LEFT JOIN run ON run.tenant = step.tenant AND run.run = step.step
+        WHERE step.source != 'import' GROUP BY 1, 2, 3, 5, 6;
+    INSERT INTO usage
+        SELECT tenant, day, api_key, job, model, sum(requests), sum(prompt), sum(completion), sum(cached),
+            sum(distilling), sum(searching)
+        FROM usage_of_session GROUP BY 1, 2, 3, 4, 5;
     """,
 )

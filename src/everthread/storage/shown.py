@@ -105,6 +105,12 @@ def views(
     for name, value in sort.metadata.items():
         wanted.append("EXISTS (SELECT 1 FROM json_each(view.metadata) AS said WHERE said.key = ? AND said.value = ?)")
         given += [name, value]
+    if sort.key_prefix is not None:
+        wanted.append(
+            "EXISTS (SELECT 1 FROM thread JOIN scope ON scope.no = thread.scope WHERE thread.tenant = view.tenant"
+            " AND thread.thread = view.thread AND substr(scope.session_key, 1, length(?)) = ?)"
+        )
+        given += [sort.key_prefix, sort.key_prefix]
     direction = "DESC" if down else "ASC"
     rows = db.execute(
         f"SELECT {COLUMNS} FROM view INDEXED BY view_by_age WHERE {' AND '.join(wanted)}"  # noqa: S608

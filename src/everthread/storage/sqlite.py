@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 import re
@@ -11,7 +10,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, closing, contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +21,7 @@ from everthread.core.claim import Block
 from everthread.core.ids import KeyId, LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.key import ApiKey
 from everthread.core.messages import Message
-from everthread.core.ports import Commit, Epoch, Hit, Hold, Past, Problem, Recorded, Reserved, past_of
+from everthread.core.ports import Commit, Epoch, Hit, Hold, Looking, Past, Problem, Recorded, Reserved, past_of
 from everthread.core.session import Place, Session
 from everthread.core.transcript import Branch, Card, Order, Page
 from everthread.core.turn import OnBusy, Replay, Step
@@ -30,10 +29,23 @@ from everthread.errors import (
     IdempotencyInProgress,
     IdempotencyMismatch,
     SessionMoved,
-    StoreInUse,
     StoreUnavailable,
 )
-from everthread.storage import appointed, archive, check, ledger, paths, posted, runs, shown, terms, tombstones
+from everthread.storage import (
+    appointed,
+    archive,
+    check,
+    keys,
+    ledger,
+    opening,
+    paths,
+    posted,
+    runs,
+    shown,
+    tally,
+    terms,
+    tombstones,
+)
 from everthread.storage.aside import Aside
 from everthread.storage.line import LONGEST_LINE, Lines
 from everthread.storage.near import AtHand
@@ -47,10 +59,10 @@ from everthread.storage.rows import (
     stamp,
     step_of,
 )
-from everthread.storage.schema import MIGRATIONS
 from everthread.storage.scrub import Scrubs
 from everthread.storage.seen import Standing
 from everthread.storage.sight import Paths
+from everthread.storage.watch import Watch
 from everthread.storage.writer import Later, Writer
 
 log = logging.getLogger("everthread.storage")
@@ -79,13 +91,17 @@ class SqliteStore:
         self._replaying: set[tuple[Tenant, str]] = set()  # the replay keys whose turns this process is running
         self._sessions = Sessions()
         self._epochs = Epochs()
-        self._aside = Aside(self._connect)
+        self._watch = Watch(path)
+        self._aside = Aside(self._connect, self._watch)
         self.paths = Paths()
         self.vectors = AtHand()
         self.standing = Standing()
         self.scrubs = Scrubs()
         self._sweeping = asyncio.Lock()
         self._unswept = False
+        self._uncounted = 0  # steps whose tokens are not added up
+        self._counting: asyncio.Task[None] | None = None
+        self.news: Callable[[], None] = nothing  # is called when there may be something to tell an API key
 
     # --- life ---------------------------------------------------------------------------------------------------
 
@@ -93,21 +109,27 @@ class SqliteStore:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._serving:
-                self._lock = take_lock(self._path.with_name(self._path.name + ".lock"))
-            self._migrate()
+                self._lock = opening.take_lock(opening.lock_of(self._path))
+            opening.prepare(self._path, alone=self._serving)
             self._reader = self._connect()
+            self._reader.execute("PRAGMA query_only = ON")
+            self._writer = Writer(self._connect(), self._watch)
+            if self._serving:
+                await self._write(ledger.forget_interrupted)
+                await self._write(tally.add_up)  # what an earlier process left
+                self._watch.begin()
         except (sqlite3.Error, OSError) as error:
             await self.close()
-            raise StoreUnavailable(f"The database {self._path} cannot be opened: {error}.") from error
-        except StoreUnavailable:
+            raise opening.refusal(self._path, error) from error
+        except StoreUnavailable as failure:
             await self.close()
+            if isinstance(failure.__cause__, sqlite3.Error):
+                raise opening.refusal(self._path, failure.__cause__) from failure
             raise
-        self._reader.execute("PRAGMA query_only = ON")
-        self._writer = Writer(self._connect())
-        if self._serving:
-            await self._write(ledger.forget_interrupted)
 
     async def close(self) -> None:
+        if self._counting is not None:
+            await asyncio.wait([self._counting])
         if self._writer is not None:
             await self._writer.stop()
             self._writer = None
@@ -115,6 +137,7 @@ class SqliteStore:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+        self._watch.end()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -123,40 +146,11 @@ class SqliteStore:
         self.standing.clear()
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(
-            self._path, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=5
-        )
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-        db.execute("PRAGMA cache_size = -16000")
-        terms.install(db)
-        return db
-
-    def _migrate(self) -> None:
-        fresh = not self._path.exists()
-        if fresh:
-            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        db = self._connect()
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)")
-            done = db.execute("SELECT coalesce(max(number), 0) FROM migration").fetchone()[0]
-            if done > len(MIGRATIONS):
-                raise StoreUnavailable(
-                    f"The database {self._path} was written by a newer version of Everthread (schema {done};"
-                    f" this version knows {len(MIGRATIONS)}). Upgrade Everthread, or use another EVERTHREAD_HOME."
-                )
-            for number, script in enumerate(MIGRATIONS[done:], start=done + 1):
-                for statement in statements(script):
-                    db.execute(statement)
-                db.execute("INSERT INTO migration VALUES (?, ?)", (number, stamp(datetime.now(UTC))))
-            db.execute("COMMIT")
-        finally:
-            db.close()
+        return opening.connect(self._path)
 
     async def ping(self) -> None:
+        if self._watch.damage is not None:
+            raise self._watch.damage
         await self._open_writer().run(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
 
     async def writing(self, job: Callable[[sqlite3.Connection], T], *, after: Callable[[], None] | None = None) -> T:
@@ -164,6 +158,12 @@ class SqliteStore:
 
         `after` lets go of what is at hand and may have changed; unless it is given, all standing claims are."""
         return await self._open_writer().run(job, after=after or self.standing.clear)
+
+    async def adding(self, job: Callable[[sqlite3.Connection, Later], T]) -> T:
+        """Runs what only adds, and looks at nothing, through the one writer."""
+        done = await self._open_writer().put(job)
+        self._counted()
+        return done
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """Lends the reading connection for something short."""
@@ -201,52 +201,26 @@ class SqliteStore:
             with self._reading:
                 yield self._reader
         except sqlite3.Error as error:
-            raise StoreUnavailable from error
+            raise self._watch.unavailable(error) from error
 
     # --- keys ---------------------------------------------------------------------------------------------------
 
     async def add_key(self, key: ApiKey) -> None:
-        def job(db: sqlite3.Connection) -> None:
-            created = stamp(key.created_at)
-            db.execute("INSERT OR IGNORE INTO tenant VALUES (?, ?)", (key.tenant, created))
-            db.execute(
-                "INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    key.id,
-                    key.tenant,
-                    key.name,
-                    key.digest,
-                    ",".join(key.rights),
-                    key.session_key_prefix,
-                    created,
-                    stamp(key.expires_at) if key.expires_at else None,
-                    stamp(key.revoked_at) if key.revoked_at else None,
-                ),
-            )
-
-        await self._write(job)
+        await self._write(lambda db: keys.add(db, key))
 
     async def key(self, id: KeyId) -> ApiKey | None:  # noqa: A002
         with self._read() as db:
-            row = db.execute("SELECT * FROM api_key WHERE id = ?", (id,)).fetchone()
-        return key_of(row) if row else None
+            return keys.find(db, id)
 
     async def keys(self, tenant: Tenant | None = None) -> tuple[ApiKey, ...]:
         with self._read() as db:
-            rows = db.execute(
-                "SELECT * FROM api_key WHERE ? IS NULL OR tenant = ? ORDER BY tenant, created_at",
-                (tenant, tenant),
-            ).fetchall()
-        return tuple(key_of(row) for row in rows)
+            return keys.many(db, tenant)
 
     async def revoke_key(self, id: KeyId, now: datetime) -> bool:  # noqa: A002
-        def job(db: sqlite3.Connection) -> bool:
-            found = db.execute(
-                "UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (stamp(now), id)
-            )
-            return found.rowcount == 1
+        return bool(await self._write(lambda db: keys.revoke(db, id, stamp(now))))
 
-        return bool(await self._write(job))
+    async def unhook_key(self, id: KeyId, url: str) -> None:  # noqa: A002
+        await self._write(lambda db: keys.unhook(db, id, url))
 
     # --- sessions -----------------------------------------------------------------------------------------------
 
@@ -272,15 +246,17 @@ class SqliteStore:
         return session_of(row)
 
     def claim(
-        self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue"
+        self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue", patient: bool = False
     ) -> AbstractAsyncContextManager[Hold]:
-        return self._claim(tenant, session_id, by, on_busy)
+        return self._claim(tenant, session_id, by, on_busy, patient=patient)
 
     @asynccontextmanager
-    async def _claim(self, tenant: Tenant, session_id: SessionId, by: StepId, on_busy: OnBusy) -> AsyncIterator[Hold]:
+    async def _claim(
+        self, tenant: Tenant, session_id: SessionId, by: StepId, on_busy: OnBusy, *, patient: bool
+    ) -> AsyncIterator[Hold]:
         session = self._find(tenant, session_id)
         root = session.root if session else session_id
-        waited = await self._lines.take((tenant, root), by, on_busy)
+        waited = await self._lines.take((tenant, root), by, on_busy, patient=patient)
         try:
             yield Hold(
                 tenant,
@@ -394,6 +370,7 @@ class SqliteStore:
             self._sessions.drop(tenant, commit.session)
             raise
         step = commit.step
+        self._counted()
         if commit.replay is not None:
             self._replaying.discard((tenant, commit.replay.key))
         if commit.bind is not None:
@@ -406,6 +383,21 @@ class SqliteStore:
         past = past_of(step.messages(), step.tokens, step.turn, step.seq, step.said_at, tail=tail)
         self._epochs.append((tenant, session.lineage), step.seq, past)
         return session
+
+    def _counted(self) -> None:
+        """What steps took is added up now and then, and nobody waits for it."""
+        self._uncounted += 1
+        if self._uncounted >= tally.ADD_UP_EVERY and self._counting is None:
+            self._uncounted = 0
+            self._counting = asyncio.create_task(self._add_up())
+
+    async def _add_up(self) -> None:
+        try:
+            await self.writing(tally.add_up, after=nothing)
+        except StoreUnavailable as failure:
+            log.info("what turns took is added up later: %s", failure.code)
+        finally:
+            self._counting = None
 
     @staticmethod
     def _place(db: sqlite3.Connection, tenant: Tenant, commit: Commit) -> int:
@@ -440,6 +432,7 @@ class SqliteStore:
             raise
         self._sessions.moved(tenant, session)
         self._epochs.rotated((tenant, session.lineage), session, log, profile)
+        self.news()
         return session
 
     async def tidy(
@@ -710,23 +703,22 @@ class SqliteStore:
 
     # --- check --------------------------------------------------------------------------------------------------
 
-    async def check(self, *, repair: bool) -> tuple[Problem, ...]:
-        mended = await self._write(lambda db: tuple(check.repair(db))) if repair else ()
+    async def check(self, *, repair: bool, looking: Looking | None = None) -> tuple[Problem, ...]:
+        mended: list[Problem] = []
+        for mending in check.MENDINGS if repair else ():  # one by one: a server may write between them
+            mended += await self._write(mending)
         if mended:
             self.vectors.forget()
-        return (*mended, *await asyncio.to_thread(self._problems))
+        return (*mended, *await asyncio.to_thread(self._problems, looking))
 
-    def _problems(self) -> tuple[Problem, ...]:
+    def _problems(self, looking: Looking | None) -> tuple[Problem, ...]:
         """Reads everything on a connection of its own, so that nobody waits."""
         try:
-            db = self._connect()
-            try:
+            with closing(self._connect()) as db:
                 db.execute("BEGIN")
-                return tuple(check.problems(db))
-            finally:
-                db.close()
+                return tuple(check.problems(db, looking))
         except sqlite3.Error as error:
-            raise StoreUnavailable from error
+            raise self._watch.unavailable(error) from error
 
 
 # --- small things ---
@@ -734,45 +726,3 @@ class SqliteStore:
 
 def nothing() -> None:
     """What is left to do after a write that changes neither claims nor steps."""
-
-
-def take_lock(path: Path) -> int:
-    """An exclusive lock that the kernel releases when this process ends, however it ends."""
-    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        holder = path.read_text().strip() or "unknown"
-        os.close(handle)
-        raise StoreInUse(
-            f"Another Everthread server (process {holder}) is using {path.with_suffix('')}."
-            " Stop it first, or give this one a data folder of its own with EVERTHREAD_HOME."
-        ) from error
-    os.truncate(handle, 0)
-    os.write(handle, str(os.getpid()).encode())
-    return handle
-
-
-def statements(script: str) -> Iterator[str]:
-    """A script's statements one by one, so that all of them run in one transaction."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-
-
-def key_of(row: tuple[Any, ...]) -> ApiKey:
-    (name, tenant, title, digest, rights, prefix, created, expires, revoked) = row
-    return ApiKey(
-        id=KeyId(name),
-        tenant=Tenant(tenant),
-        name=title,
-        digest=digest,
-        rights=tuple(rights.split(",")),
-        session_key_prefix=prefix,
-        created_at=moment(created),
-        expires_at=moment(expires) if expires else None,
-        revoked_at=moment(revoked) if revoked else None,
-    )

@@ -170,7 +170,7 @@ def told(db: sqlite3.Connection, tenant: Tenant, name: StepId) -> list[str]:
     return ["".join(pieces) for pieces in texts.values()]
 
 
-# --- jobs, and what is told of neither ---
+# --- jobs ---
 
 
 def jobs(db: sqlite3.Connection, tenant: Tenant, scope: int, key: str | None) -> list[JobId]:
@@ -205,13 +205,3 @@ def rephrased(job: Job, words: Words) -> Job:
         instructions=words.masked(job.instructions) if job.instructions is not None else None,
         metadata=msgspec.json.decode(labels(encoded(job.metadata), words)),
     )
-
-
-def rewrite_parcels(db: sqlite3.Connection, tenant: Tenant, words: Words) -> None:
-    """Those that have words of their own; which scope these came from is not known."""
-    rows = db.execute(
-        "SELECT parcel, body FROM parcel INDEXED BY parcel_of_none WHERE tenant = ? AND run IS NULL", (tenant,)
-    ).fetchall()
-    for name, body in rows:
-        if (made := labels(body, words)) != body:
-            db.execute("UPDATE parcel SET body = ? WHERE tenant = ? AND parcel = ?", (made, tenant, name))

@@ -39,10 +39,14 @@ class SqliteViews:
             if tip is None:  # there is none, or its thread is being erased
                 return None
             found = step_of(row[2:])
+            parent = db.execute(
+                "SELECT parent FROM session WHERE tenant = ? AND session = ?", (tenant, row[1])
+            ).fetchone()
             return Spot(
                 step=found,
                 session=session_of(tip),
                 said_in=row[1],
+                parent=parent[0] if parent else None,
                 place=paths.after(db, tenant, row[0], found.seq),
             )
 
@@ -58,7 +62,9 @@ class SqliteViews:
         def job(db: sqlite3.Connection) -> tuple[tuple[View, ...], bool]:
             return shown.views(db, tenant, kind, sort=sort, after=after, limit=limit, order=order)
 
-        if sort.model is not None or sort.metadata:  # those that do not match are looked at too
+        if (
+            sort.model is not None or sort.metadata or sort.key_prefix is not None
+        ):  # those that do not match are looked at too
             return await self._store.searching(job)
         with self._store.reading() as db:
             return job(db)

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from everthread.errors import StoreUnavailable
+from everthread.storage.watch import Watch
 
 T = TypeVar("T")
 MOST_PER_COMMIT = 64
@@ -65,8 +66,10 @@ class Waiting(msgspec.Struct, eq=False):
 class Writer:
     """Belongs to one event loop. A job's future is resolved after its transaction is on disk."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, watch: Watch) -> None:
         self._db = db
+        self._watch = watch
+        self._astray = False  # what was last committed may have gone nowhere
         self._db.execute("PRAGMA busy_timeout = 0")  # never wait where the event loop runs
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Waiting] = deque()
@@ -116,6 +119,9 @@ class Writer:
 
     def _begin(self) -> None:
         """Runs what is waiting in one transaction, and hands it to the thread to commit."""
+        if self._astray and (lost := self._watch.astray()) is not None:
+            self._refuse(lost)
+            return
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
@@ -144,6 +150,9 @@ class Writer:
             self._loop.call_later(BUSY_AGAIN, self._begin)
             return
         self._busy_since = None
+        self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
         jobs = list(self._waiting)
         self._waiting.clear()
         self._done(jobs, error)
@@ -157,7 +166,7 @@ class Writer:
             if not db.in_transaction:  # the engine gave up the whole transaction
                 raise
             db.execute("ROLLBACK TO job")
-            waiting.failure = unavailable(error) if isinstance(error, sqlite3.Error) else error
+            waiting.failure = self._watch.unavailable(error) if isinstance(error, sqlite3.Error) else error
         db.execute("RELEASE job")
 
     def _commit(self) -> None:
@@ -173,10 +182,13 @@ class Writer:
     def _done(self, jobs: list[Waiting], failed: Exception | None) -> None:
         if failed is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
+        lost = self._watch.astray()
+        self._astray = lost is not None
+        failed = lost or failed
         for waiting in jobs:
             if waiting.after is not None:
                 waiting.after()
-            failure = unavailable(failed) if failed is not None else waiting.failure
+            failure = self._failure(failed) if failed is not None else waiting.failure
             if waiting.future.done():
                 continue
             if failure is not None:
@@ -188,8 +200,5 @@ class Writer:
         else:
             self._idle.set()
 
-
-def unavailable(error: Exception) -> StoreUnavailable:
-    failure = StoreUnavailable()
-    failure.__cause__ = error
-    return failure
+    def _failure(self, error: Exception) -> StoreUnavailable:
+        return error if isinstance(error, StoreUnavailable) else self._watch.unavailable(error)

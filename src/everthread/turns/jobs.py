@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from datetime import datetime
+from zoneinfo import ZoneInfoNotFoundError
 
 import msgspec
 
@@ -16,7 +18,7 @@ from everthread.core.ports import Clock, Ids
 from everthread.core.queue import Jobs, Queue
 from everthread.core.turn import Envelope, Options, Turn
 from everthread.core.view import Fault, Run
-from everthread.errors import Failure, NotFound
+from everthread.errors import Failure, Malformed, NotFound
 
 log = logging.getLogger("everthread.jobs")
 
@@ -74,16 +76,21 @@ class Timetable:
         """Fires all jobs whose time has come; how many there were."""
         fired = 0
         while found := await self._jobs.due(now=self._clock.now(), limit=AT_ONCE):
-            for tenant, standing in found:
-                await self._fire(tenant, standing)
-            fired += len(found)
-        if fired:
+            async with asyncio.TaskGroup() as group:  # in one commit, or in a few
+                for tenant, standing in found:
+                    group.create_task(self._fire(tenant, standing))
             self._wake()
+            fired += len(found)
         return fired
 
     async def _fire(self, tenant: Tenant, standing: Standing) -> None:
         now, job = self._clock.now(), standing.job
-        firing = jobs.due(standing, now)
+        try:
+            firing = jobs.due(standing, now)
+        except (Malformed, ZoneInfoNotFoundError) as broken:  # a zone that is no more: others must not wait for it
+            log.error("job %s cannot be fired any more, and is paused: %s", job.id, broken)
+            await self._jobs.change(tenant, msgspec.structs.replace(job, enabled=False), next_at=None, now=now)
+            return
         runs = [scheduled(tenant, job, fire.at, fire.became, now) for fire in firing.fires]
         try:
             if not await self._jobs.fire(tenant, standing, firing, runs, now=now):
@@ -110,7 +117,7 @@ def asked(tenant: Tenant, job: Job, at: datetime, name: StepId, now: datetime) -
     if job.max_output_tokens is not None:
         options = (("max_completion_tokens", b"%d" % job.max_output_tokens),)
     turn = Turn(
-        envelope=Envelope(tenant=tenant, session_id=job.session_id, session_key=job.session_key),
+        envelope=Envelope(tenant=tenant, session_id=job.session_id, session_key=job.session_key, key=job.key),
         messages=(say("user", job.prompt),),
         instructions=(say("system", job.instructions),) if job.instructions else (),
         model=job.model,
@@ -118,6 +125,7 @@ def asked(tenant: Tenant, job: Job, at: datetime, name: StepId, now: datetime) -
         source="job",
         appends=True,
         name=name,
+        job=job.id,
     )
     return Run(
         id=name,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from everthread.core.cuts import Cutting
 from everthread.core.ids import StepId, Tenant
-from everthread.core.turn import Event, Events, Started
+from everthread.core.turn import Cuts, Event, Events, Finished, Started
 from everthread.errors import Failure
 
 
@@ -18,6 +19,20 @@ class Live:
         self._over = False
         self._failure: Failure | None = None
         self._waiting: list[asyncio.Future[None]] = []
+        self._heard = False
+        self.stop: Callable[[], None] | None = None  # ends it where it stands
+
+    @property
+    def cuts(self) -> Cuts:
+        """How it was streamed, if somebody listened who may come back for the rest."""
+        if not self._heard:
+            return ()
+        cutting = Cutting()
+        for some in self._told:
+            for event in some:
+                if not isinstance(event, Started | Finished):
+                    cutting.add(event)
+        return cutting.cuts()
 
     @property
     def started(self) -> Started | None:
@@ -36,6 +51,7 @@ class Live:
 
     async def events(self) -> Events:
         """All of it, as it comes."""
+        self._heard = True
         seen = 0
         while True:
             for some in self._told[seen:]:
@@ -45,11 +61,19 @@ class Live:
                 continue
             if self._over:
                 break
-            more = asyncio.get_running_loop().create_future()
-            self._waiting.append(more)
-            await more
+            await self._more()
         if self._failure is not None:
             raise self._failure
+
+    async def ended(self) -> None:
+        """Returns when nothing follows."""
+        while not self._over:
+            await self._more()
+
+    async def _more(self) -> None:
+        more = asyncio.get_running_loop().create_future()
+        self._waiting.append(more)
+        await more
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []

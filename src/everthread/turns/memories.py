@@ -175,7 +175,7 @@ class Memories:
 
     async def status(self, to: Envelope) -> Status:
         """How far memory is behind; what could not be read is told to those who may see all of the tenant."""
-        lag = await self._memory.lag()
+        lag = await self._memory.lag(to.tenant)
         view = await self._scopes.view(to) if is_named(to) else None
         return Status(
             embedder=self._embedder.name,

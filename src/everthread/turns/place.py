@@ -47,7 +47,10 @@ class Placing:
         hashes = body.hashes()
         if not hashes or hashes[0] == session.rolling:
             return Placed(session, new)
-        return await self._by_words(tenant, session, body, hashes) or Placed(session, new)
+        known = await self._by_words(tenant, session, body, hashes)
+        if known is None and not turn.store and begins_with_result(new):  # of a call that was not kept either
+            new = reconcile.newest_turn(turn.messages)
+        return known or Placed(session, new)
 
     async def _after(self, tenant: Tenant, session: Session, step: StepId, new: tuple[Message, ...]) -> Placed:
         """After a step that the client named, and nowhere else."""

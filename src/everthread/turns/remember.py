@@ -20,6 +20,7 @@ from everthread.core.ids import ScopeId, StepId, Tenant
 from everthread.core.memory import Lag, Memory, Told, View, Work
 from everthread.core.ports import Clock, Model, TokenCounter
 from everthread.core.turn import Folding, Prompt
+from everthread.core.usage import Accounts
 from everthread.errors import Failure, StoreUnavailable, Unavailable
 from everthread.memory import drawn, ledger, rank
 from everthread.memory.notice import notice
@@ -54,6 +55,7 @@ class Remembering:
         busy: Callable[[], bool],
         model: Model | None = None,
         counter: TokenCounter | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
         self._memory = memory
         self._embedder = embedder
@@ -61,6 +63,7 @@ class Remembering:
         self._busy = busy
         self._model = model  # draws claims too, if there is one
         self._counter = counter
+        self._accounts = accounts
         self._awake = asyncio.Event()
         self._wanted: dict[tuple[Tenant, ScopeId], int] = {}  # scopes that someone waits for
         self._read = asyncio.Condition()
@@ -224,6 +227,11 @@ class Remembering:
         except (Failure, TimeoutError) as failure:
             logger.info("no model drew claims (%s)", type(failure).__name__)
             return
+        usage = folding.usage
+        spent = usage.prompt + usage.completion if usage else self._counter.count(folding.text)
+        if self._accounts is not None:
+            of, now = evicted[-1].step, self._clock.now()
+            await self._accounts.hidden(work.tenant, of, model=folding.model, tokens=spent, at=now)
         accepted, tally = drawn.accepted(folding.text, evicted)
         logger.info("a model drew claims: %s", tally)
         for told in evicted:

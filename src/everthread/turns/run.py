@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
@@ -34,17 +35,20 @@ from everthread.core.turn import (
     Turn,
     Usage,
 )
+from everthread.core.usage import Accounts
 from everthread.core.view import Views
-from everthread.errors import Failure, NotFound, SessionBusy, Stopping, StoreUnavailable
+from everthread.errors import Failure, Malformed, NotFound, SessionBusy, Stopping, StoreUnavailable
 from everthread.turns import command, replay
 from everthread.turns.command import Commands
 from everthread.turns.live import Live, Lives
 from everthread.turns.permit import permit
-from everthread.turns.plan import Plan, Planning
+from everthread.turns.plan import Plan, Planning, carried, unsaid
 from everthread.turns.recall import Recall
 from everthread.turns.remember import Remembering
 from everthread.turns.rotate import Rotations
 from everthread.turns.tools import tools
+
+log = logging.getLogger("everthread.turns")
 
 REDELIVERED = timedelta(hours=24)  # how long a client's own message id is known again
 LONGEST_CATCHING_UP = 10.0  # seconds
@@ -112,8 +116,10 @@ class Turns:
         recall: Recall | None = None,
         remembering: Remembering | None = None,
         server_tools: bool = False,
+        accounts: Accounts | None = None,
     ) -> None:
         self._store = store
+        self._accounts = accounts
         self._model = model
         self._clock = clock
         self._ids = ids
@@ -185,6 +191,11 @@ class Turns:
         except StoreUnavailable:  # the turn itself will say so
             return False
 
+    def refuse_command(self, turn: Turn) -> None:
+        """A command is answered by the server itself, at once: it cannot run by itself."""
+        if self._takes_commands and (told := command.command(turn)):
+            raise Malformed(f"{told} is a command; send it where it is answered at once, as to /v1/chat/completions.")
+
     async def admitted(self, envelope: Envelope) -> Envelope:
         """Who is asking and where, settled before a turn that runs by itself begins: the session exists or gets an id,
         and may be spoken in."""
@@ -216,8 +227,11 @@ class Turns:
         new = past_of(turn.messages, weigh(turn.messages, self._counter), seq=past.past[-1].seq + 1 if past.past else 1)
         held = msgspec.structs.replace(past, past=(*past.past, new) if turn.messages else past.past)
         sealed = await self.rotations.summed_up(held)
+        kept = unsaid(carried(held), turn.carried) + turn.carried
+        text = "\n\n".join(each for each in (*(message.text for message in kept), sealed.text) if each)
         users = tuple(message for step in held.past for message in step.messages if message.role == "user")
-        return Summary(sealed.text, users, sum(step.tokens for step in held.past), sealed.tokens)
+        read = sum(step.tokens for step in held.past) + weigh(kept, self._counter)
+        return Summary(text, users, read, self._counter.count(text))
 
     async def compress(self, envelope: Envelope) -> Session:
         """Rotates a session now; the session itself when nothing in it can go to the log."""
@@ -234,7 +248,7 @@ class Turns:
         self.live[turn.envelope.tenant, name] = live = Live()
         failure: Failure | None = Stopping()  # unless it comes to its end
         try:
-            async with aclosing(self._held(turn, name)) as events:
+            async with aclosing(self._held(turn, name, live)) as events:
                 async for some in events:
                     live.tell(some)
                     yield some
@@ -246,7 +260,7 @@ class Turns:
             live.end(failure)
             del self.live[turn.envelope.tenant, name]
 
-    async def _held(self, turn: Turn, name: StepId) -> Events:
+    async def _held(self, turn: Turn, name: StepId, live: Live | None = None) -> Events:
         """The turn while its session is ours."""
         envelope = turn.envelope
         session_id = envelope.session_id or self._fresh_id()
@@ -254,7 +268,9 @@ class Turns:
         self.answering += 1
         try:
             arrived = await self._tips(turn, session_id) if may_be_sent_twice(turn) else {}
-            async with self._store.claim(envelope.tenant, session_id, by=name, on_busy=envelope.on_busy) as claim:
+            async with self._store.claim(
+                envelope.tenant, session_id, by=name, on_busy=envelope.on_busy, patient=turn.name is not None
+            ) as claim:
                 permit(envelope, claim.session)
                 known = await self._known(turn, claim.session, arrived)
                 if known is not None:
@@ -269,6 +285,8 @@ class Turns:
                 yield [asking.started()]
                 interruption = Interruption()
                 claim.listen(interruption.want)
+                if live is not None:
+                    live.stop = interruption.want
                 asking.toolbox = self._toolbox(asking)
                 events = loop.run(self._model, asking.prompt(), asking.folding, interruption, asking.toolbox)
                 try:
@@ -278,6 +296,8 @@ class Turns:
                 finally:
                     await events.aclose()
                 step = self._step(asking)
+                if live is not None and not step.cuts:
+                    step = msgspec.structs.replace(step, cuts=live.cuts)
                 session = await self._commit(asking, step)
         except StoreUnavailable:
             if begun or not self._answer_without_history:
@@ -305,7 +325,17 @@ class Turns:
         async with aclosing(loop.run(self._model, asking.prompt(), asking.folding)) as events:
             async for some in events:
                 yield some
-        yield [asking.finished(plan.session, self._step(asking), degraded=degraded)]
+        step = self._step(asking)
+        await self._count(turn, step)
+        yield [asking.finished(plan.session, step, degraded=degraded)]
+
+    async def _count(self, turn: Turn, step: Step) -> None:
+        """What a turn took that is not kept: its tokens are, and nothing else of it."""
+        if self._accounts is not None:
+            try:
+                await self._accounts.add(turn.envelope.tenant, turn.envelope.key, step)
+            except StoreUnavailable as failure:
+                log.warning("the tokens of a turn could not be counted: %s", failure.code)
 
     async def _current(self, turn: Turn) -> Events:
         """The turn in its key's current session."""
@@ -399,6 +429,8 @@ class Turns:
                 keep=asking.turn.keep,
                 asked=envelope.asked is not None,
                 fence=asking.turn.fence or 0 if asking.turn.name is not None else None,
+                key=envelope.key,
+                job=asking.turn.job,
             ),
         )
 
@@ -430,6 +462,7 @@ class Turns:
             tail=plan.tail if plan.tail.text else None,
             cuts=asking.cutting.cuts() if asking.cutting is not None else (),
             compacted=plan.compacted,
+            asked=envelope.asked if envelope.asked != session.id else None,
             took=(self._clock.now() - now).total_seconds() if asking.cutting is not None else 0.0,
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
@@ -38,7 +39,8 @@ from everthread.turns.run import Turns
 
 log = logging.getLogger("everthread.runs")
 
-MOST_AT_ONCE = 256  # runs that this process does; others wait in the queue
+MOST_AT_ONCE = 64  # runs that this process does, each of another session
+MOST_HELD = 512  # with those that wait for their session; others wait in the queue
 BATCH = 0.1  # seconds that a run's events are gathered before they are recorded
 HELD = timedelta(seconds=30)  # how long a run is ours without a word from us
 BEAT = 10.0  # seconds between such words
@@ -93,7 +95,9 @@ class Runs:
         self._resume = resume
         self._live: Lives = {}  # also of those that nobody has taken yet
         self._running: dict[tuple[Tenant, StepId], Running] = {}
+        self._lines: dict[tuple[Tenant, SessionId], deque[Taken]] = {}  # of sessions whose run goes on
         self._news = asyncio.Event()
+        self._closing = False
         self.over: Callable[[], None] = lambda: None  # is told when one has come to its end
 
     # --- what clients do ----------------------------------------------------------------------------------------
@@ -110,6 +114,7 @@ class Runs:
         """A run that goes on by itself from now on; the one that its Idempotency-Key led to before, if it did."""
         if turn.envelope.auxiliary or is_ephemeral(turn.envelope.session_id):
             raise Malformed("What leaves no trace cannot run in the background: there would be nothing to read.")
+        self._turns.refuse_command(turn)
         now, replay = self._clock.now(), turn.envelope.replay
         name = StepId(self._ids.new())
         to = msgspec.structs.replace(await self._turns.admitted(turn.envelope), replay=None)
@@ -137,10 +142,15 @@ class Runs:
         return run
 
     async def stop(self, tenant: Tenant, name: StepId) -> Run:
-        """Ends it; nothing of it will be in the conversation. One that is over stays as it is."""
+        """Ends it; nothing of it will be in the conversation. A turn that somebody waits for ends where it stands. One
+        that is over stays as it is."""
         running = self._running.get((tenant, name))
         now = self._clock.now()
-        if running is None:
+        live = self._turns.live.get((tenant, name))
+        if live is not None and live.stop is not None:  # somebody's own turn: what was said until now stands
+            live.stop()
+            await live.ended()
+        elif running is None:
             await self._queue.settle(tenant, name, "cancelled", fault=CANCELLED, now=now)
             self._forget(tenant, name, RunFailed("cancelled", CANCELLED.code, CANCELLED.message))
         elif await self._queue.settle(tenant, name, "stopping", now=now) and running.task is not None:
@@ -191,7 +201,7 @@ class Runs:
     async def _recorded(self, tenant: Tenant, name: StepId) -> Events:
         spot = await self._views.spot(tenant, name)
         if spot is not None:
-            yield list(replayed(Recorded(spot.session, spot.step), asked=None))
+            yield list(replayed(Recorded(spot.then, spot.step), asked=spot.step.asked))
             return
         run = await self._queue.run(tenant, name)
         if run is None:
@@ -232,6 +242,7 @@ class Runs:
 
     async def close(self) -> None:
         """Lets go of what is running: the next process takes it up."""
+        self._closing = True
         tasks = self._tasks()
         for task in tasks:
             task.cancel()
@@ -242,7 +253,7 @@ class Runs:
 
     async def _take(self) -> float:
         """Takes what there is room for; how long to wait before looking again."""
-        room = MOST_AT_ONCE - len(self._running)
+        room = min(MOST_AT_ONCE - len(self._running), MOST_HELD - len(self._held()))
         if room <= 0:
             return LONGEST_SLEEP
         now = self._clock.now()
@@ -259,10 +270,30 @@ class Runs:
             await self._over(taken, "cancelled", CANCELLED)
         elif run.status == "running" and (run.told or not self._resume) and run.kind != "job":
             await self._over(taken, "interrupted", INTERRUPTED)
+        elif (line := self._lines.get((tenant, run.session))) is not None:
+            line.append(taken)
         else:
-            live = self._live.setdefault((tenant, run.id), Live())
-            running = self._running[tenant, run.id] = Running(taken, live)
-            running.task = asyncio.create_task(self._run(running))
+            self._lines[tenant, run.session] = deque()
+            self._start(taken)
+
+    def _start(self, taken: Taken) -> None:
+        tenant, run = taken.tenant, taken.run
+        live = self._live.setdefault((tenant, run.id), Live())
+        running = self._running[tenant, run.id] = Running(taken, live)
+        running.task = asyncio.create_task(self._run(running))
+
+    def _next(self, tenant: Tenant, session: SessionId) -> None:
+        """The next run of a session, now that one is over."""
+        line = self._lines[tenant, session]
+        if line and not self._closing:
+            self._start(line.popleft())
+        else:
+            del self._lines[tenant, session]
+
+    def _held(self) -> list[Taken]:
+        """All that is ours: what goes on, and what waits for its session."""
+        going = [running.taken for running in self._running.values()]
+        return [*going, *(taken for line in self._lines.values() for taken in line)]
 
     async def _over(self, taken: Taken, status: RunStatus, fault: Fault) -> None:
         await self._queue.settle(
@@ -279,7 +310,7 @@ class Runs:
         """Says again and again that what is taken is being done; what is not ours any more is given up."""
         while True:
             await asyncio.sleep(BEAT)
-            held = [(tenant, name, running.taken.fence) for (tenant, name), running in self._running.items()]
+            held = [(taken.tenant, taken.run.id, taken.fence) for taken in self._held()]
             if not held:
                 continue
             try:
@@ -310,6 +341,7 @@ class Runs:
             why = await self._settled(running, "failed", Fault(bug.code, bug.message))
         finally:
             del self._running[tenant, run.id]
+            self._next(tenant, run.session)
             if not again:
                 self._forget(tenant, run.id, why)
                 self.over()
@@ -318,6 +350,9 @@ class Runs:
     async def _told(self, running: Running) -> None:
         """Runs the turn and tells its events, each after it is recorded."""
         taken = running.taken
+        now = await self._queue.run(taken.tenant, taken.run.id)
+        if now is None or now.status in OVER:  # ended while it waited
+            raise failed(now or taken.run)
         turn = msgspec.structs.replace(TURN.decode(taken.run.turn), fence=taken.fence)
         telling = Telling(self._queue, self._clock, taken, running.live)
         try:

@@ -59,7 +59,7 @@ class Scopes:
     async def session(self, to: Envelope, session_id: SessionId) -> Session:
         session = await self._store.find(to.tenant, session_id)
         if session is None:
-            raise NotFound("There is no such session; GET /api/sessions lists them.")
+            raise NotFound("There is no such session.")
         permit(to, session)
         if to.session_key is not None and session.session_key is None:
             raise SessionKeyMismatch(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from everthread.http.schemas import chat, common, jobs, memory, meta, responses, runs, sessions
+from everthread.http.schemas import chat, common, jobs, keys, memory, meta, responses, runs, sessions
 
 SCHEMAS: common.Schemas = {
     **common.SCHEMAS,
@@ -12,5 +12,6 @@ SCHEMAS: common.Schemas = {
     **sessions.SCHEMAS,
     **memory.SCHEMAS,
     **jobs.SCHEMAS,
+    **keys.SCHEMAS,
     **meta.SCHEMAS,
 }

@@ -7,7 +7,7 @@ import msgspec
 from everthread.core.turn import Envelope, Finished, Keep, Started, Turn
 from everthread.core.view import View
 from everthread.wire import json
-from everthread.wire.responses import reply
+from everthread.wire.responses import stream
 from everthread.wire.responses.growing import Frames
 from everthread.wire.responses.stream import Events
 
@@ -44,7 +44,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def whole(self, finished: Finished) -> bytes:
         """The Response as one JSON object."""
         view = View(id=finished.step.id, keep=self.keep, created_at=finished.step.stored_at)
-        return msgspec.json.encode(reply.answered(view, finished))
+        return msgspec.json.encode(stream.whole(view, finished))
 
     def telling(self, started: Started) -> Events:
         """The Response as events."""

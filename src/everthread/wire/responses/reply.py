@@ -9,10 +9,10 @@ from typing import Any, Literal
 import msgspec
 
 from everthread.core.ids import StepId, response_id
-from everthread.core.turn import Choice, Finished, Step, Usage
+from everthread.core.turn import Finished, Usage
 from everthread.core.view import Fault, View
 from everthread.wire import hermes
-from everthread.wire.responses import names, options, shown
+from everthread.wire.responses import options, shown
 from everthread.wire.responses.fields import in_these_names
 from everthread.wire.responses.shown import Shown, Status
 
@@ -34,15 +34,15 @@ def pending(view: View, status: ResponseStatus, *, model: str = "") -> Shown:
     return response(view, status, model=model)
 
 
-def answered(view: View, finished: Finished, *, output: Sequence[Shown] | None = None) -> Shown:
-    """One that is answered; `output` has its items if they were already shown in an order of their own."""
+def answered(view: View, finished: Finished, output: Sequence[Shown]) -> Shown:
+    """One that is answered, with the items that its events led to."""
     step = finished.step
     finish = step.outcome.choices[0].finish
     body = response(
         view,
         "incomplete" if finish in INCOMPLETE else "completed",
         model=step.outcome.model,
-        output=output_items(view, step) if output is None else output,
+        output=output,
         usage=encode_usage(step.outcome.usage),
         incomplete=INCOMPLETE.get(finish),
         completed_at=step.stored_at + timedelta(seconds=step.took),
@@ -105,29 +105,6 @@ def error_code(code: str) -> str:
     if code in RATE_LIMITED:
         return "rate_limit_exceeded"
     return "invalid_prompt" if code in BAD_PROMPT else "server_error"
-
-
-def output_items(view: View, step: Step) -> list[Shown]:
-    """What an answer consists of; the last item is the one that was cut off, if it was."""
-    choice = step.outcome.choices[0]
-    parts = message_parts(choice)
-    built: list[Shown] = []
-    if choice.reasoning:
-        sealed = options.seals_thoughts(view.keep)
-        built.append(shown.reasoning(names.reasoning_id(view.id), choice.reasoning, sealed=sealed))
-    if parts or not (choice.reasoning or choice.tool_calls):
-        built.append(shown.output_message(names.message_id(view.id, None), parts or [shown.output_text("")]))
-    built += [
-        shown.function_call(names.call_item_id(view.id, None, call.id), call.id, call.name, call.arguments)
-        for call in choice.tool_calls
-    ]
-    built[-1]["status"] = ending(choice.finish)
-    return [shown.compaction(view.id, step.compacted), *built] if step.compacted else built
-
-
-def message_parts(choice: Choice) -> list[Shown]:
-    text = [shown.output_text(choice.content, logprobs(choice.logprobs))] if choice.content else []
-    return [*text, shown.refusal_part(choice.refusal)] if choice.refusal else text
 
 
 def ending(finish: str) -> Status:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from everthread.core.cuts import recut
 from everthread.core.turn import (
     ChoiceEnded,
     Finished,
@@ -21,6 +22,8 @@ from everthread.wire.responses import names, options, reply, shown
 from everthread.wire.responses.growing import Calling, Frames, Growing, PartKind, Speaking, Thinking, added
 from everthread.wire.responses.reply import ResponseStatus
 from everthread.wire.responses.shown import Shown, Status
+
+UNHEARD = 1 << 62  # no event has so high a number
 
 
 class Events:
@@ -65,10 +68,22 @@ class Events:
 
     def last(self, finished: Finished) -> list[bytes]:
         """The closing events: the whole Response with the effective session, [DONE]."""
-        outcome = finished.step.outcome
-        frames = [*self._begin(outcome.model), *self._end(outcome.choices[0].finish)]
-        body = reply.answered(self._view, finished, output=self._output)
+        frames = list(self._ended(finished))
+        body = reply.answered(self._view, finished, self._output)
         return self._closing(frames, f"response.{body['status']}", body)
+
+    def whole(self, finished: Finished) -> Shown:
+        """The Response that the events of a turn add up to."""
+        for event in recut(finished.step.outcome, finished.step.cuts):
+            self.tell(event)
+        for _ in self._ended(finished):
+            continue
+        return reply.answered(self._view, finished, self._output)
+
+    def _ended(self, finished: Finished) -> Iterator[bytes]:
+        outcome = finished.step.outcome
+        yield from self._begin(outcome.model)
+        yield from self._end(outcome.choices[0].finish)
 
     def failed(self, failure: Failure, error: bytes = b"") -> list[bytes]:
         """The Response as far as it came, and why no further; [DONE]."""
@@ -214,3 +229,8 @@ def warmed_up(view: View, model: str) -> list[bytes]:
         ("completed", reply.response(view, "completed", model=model, usage=usage, completed_at=view.created_at)),
     )
     return [frames.write(f"response.{event}", {"response": body}) for event, body in states]
+
+
+def whole(view: View, finished: Finished) -> Shown:
+    """A Response that is answered: the same whether it was heard as it came, read at once, or looked at again."""
+    return Events(view, starting_after=UNHEARD, compacted=finished.step.compacted).whole(finished)

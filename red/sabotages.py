@@ -1,0 +1,304 @@
+"""What is broken, where, and which test must see it. A text that is replaced stands exactly once in its file."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Edit(NamedTuple):
+    file: str  # under src/everthread
+    old: str
+    new: str
+
+
+class Sabotage(NamedTuple):
+    promise: str  # its number in docs/guarantees.md
+    what: str  # as it stands there
+    test: str
+    edits: tuple[Edit, ...]
+
+
+EARLY = """\
+        else:
+            self._commits.put(jobs)
+"""
+EARLY_NOW = """\
+        else:
+            for waiting in jobs:
+                if waiting.failure is None:
+                    waiting.future.set_result(waiting.result)
+            self._commits.put(jobs)
+"""
+WHOLE = """\
+                finally:
+                    await events.aclose()
+                step = self._step(asking)
+"""
+CUT = """\
+                except Failure:
+                    pass
+                finally:
+                    await events.aclose()
+                step = self._step(asking)
+"""
+RECORDED = """\
+            if commit.replay is not None:
+                db.execute(
+                    "UPDATE replay SET step = ?\
+"""
+HELD = "        waited = await self._lines.take((tenant, root), by, on_busy, patient=patient)\n"
+TIP = """\
+    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
+    JOIN scope ON scope.no = thread.scope
+    WHERE session.tenant = ? AND session.session = ?
+"""
+CHILD = """\
+    JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = coalesce((SELECT child.session
+        FROM session AS child WHERE child.tenant = session.tenant AND child.parent = session.session), session.session)
+    JOIN scope ON scope.no = thread.scope
+    WHERE session.tenant = ? AND session.session = ?
+"""
+JOURNALLED = "            some = self._gathered[:]\n"
+TOLD = """\
+            del self._gathered[: len(some)]
+            self._live.tell(some)
+"""
+INDEXED = """\
+        INSERT INTO chunk_fts (chunk_fts, rowid, terms) VALUES ('delete', old.no, scoped(old.scope, old.text));
+    END;
+    CREATE TRIGGER chunk_moved AFTER UPDATE OF scope, text ON chunk
+            WHEN\
+"""
+MIGRATED = """\
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("CREATE TABLE IF NOT EXISTS migration\
+"""
+MIGRATED_END = """\
+        db.execute("COMMIT")
+        db.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+"""
+
+SABOTAGES = (
+    Sabotage(
+        "1",
+        "the reply goes out before the commit",
+        "tests/crash/test_restart.py::test_no_acknowledged_turn_is_lost_or_doubled_by_kills_under_load",
+        (
+            Edit("storage/writer.py", EARLY, EARLY_NOW),
+            Edit(
+                "storage/writer.py",
+                '                self._db.execute("COMMIT")\n',
+                '                threading.Event().wait(0.03)\n                self._db.execute("COMMIT")\n',
+            ),
+        ),
+    ),
+    Sabotage(
+        "1",
+        "a commit does not wait for the disk (no `kill -9` shows that: the setting itself is tested)",
+        "tests/storage/test_sqlite.py::test_every_commit_waits_for_the_disk",
+        (Edit("storage/opening.py", "PRAGMA synchronous = FULL", "PRAGMA synchronous = OFF"),),
+    ),
+    Sabotage(
+        "1",
+        "a schema is changed statement by statement, without a transaction",
+        "tests/crash/test_migration.py::test_a_file_whose_migration_is_killed_is_old_or_new_and_never_between",
+        (
+            Edit("storage/opening.py", MIGRATED, MIGRATED.partition("\n")[2]),
+            Edit("storage/opening.py", MIGRATED_END, MIGRATED_END.partition("\n")[2]),
+        ),
+    ),
+    Sabotage(
+        "2",
+        "an answer that was cut short is kept as if it were whole",
+        "tests/http/test_upstream_faults.py::test_a_fault_upstream_is_the_documented_error_and_the_session_goes_on",
+        (Edit("turns/run.py", WHOLE, CUT),),
+    ),
+    Sabotage(
+        "2",
+        "an answer is written without its question",
+        "tests/contract/test_store.py::test_a_committed_step_comes_back_whole",
+        (Edit("storage/ledger.py", "            input_text(step.input),\n", "            input_text(()),\n"),),
+    ),
+    Sabotage(
+        "3",
+        "the step does not write its idempotency row",
+        "tests/contract/test_store.py::test_a_replay_key_is_ours_then_in_progress_then_recorded",
+        (Edit("storage/sqlite.py", RECORDED, RECORDED.replace("if commit.replay is not None", "if False")),),
+    ),
+    Sabotage(
+        "3",
+        "a key is given to whoever asks, though its first request still runs",
+        "tests/contract/test_store.py::test_a_replay_key_is_ours_then_in_progress_then_recorded",
+        (Edit("storage/sqlite.py", " and not self.replaying(tenant, replay.key)\n", "\n"),),
+    ),
+    Sabotage(
+        "4",
+        "a session is not held while its turn runs",
+        "tests/http/test_sessions.py::test_parallel_turns_of_one_session_are_a_total_order",
+        (Edit("storage/sqlite.py", HELD, '        root = SessionId(f"{root} {by}")\n' + HELD),),
+    ),
+    Sabotage(
+        "4",
+        "a late writer is not fenced off: `last_seq` is not compared",
+        "tests/contract/test_store.py::test_a_step_from_a_session_that_moved_is_refused_whole",
+        (
+            Edit(
+                "storage/ledger.py",
+                "AND thread = ? AND last_seq = ? AND tip",
+                "AND thread = ? AND last_seq != -? AND tip",
+            ),
+        ),
+    ),
+    Sabotage(
+        "4",
+        "a worker that lost its run may still write (the run's fence)",
+        "tests/contract/test_queue_port.py::test_nobody_writes_for_a_run_that_another_has_taken",
+        (Edit("storage/rows.py", "(:fence IS NULL OR fence = :fence)", "(:fence IS NULL OR fence != -:fence)"),),
+    ),
+    Sabotage(
+        "5",
+        "an id is followed to its child, and no further",
+        "tests/http/test_rotation.py::test_a_rotated_session_survives_a_restart",
+        (Edit("storage/rows.py", TIP, CHILD),),
+    ),
+    Sabotage(
+        "5",
+        "a rotation does not compare the tip that it found",
+        "tests/turns/test_rotate.py::test_the_loser_of_two_rotations_discards_its_block",
+        (
+            Edit(
+                "storage/ledger.py",
+                "AND lineage = ? AND tip = ? AND last_seq >= ?",
+                "AND lineage = ? AND tip != -? AND last_seq >= ?",
+            ),
+        ),
+    ),
+    Sabotage(
+        "6",
+        "the tenant is left out where a session is looked up",
+        "tests/contract/test_store.py::test_tenants_do_not_meet",
+        (
+            Edit(
+                "storage/rows.py",
+                "WHERE session.tenant = ? AND session.session",
+                "WHERE session.tenant != -? AND session.session",
+            ),
+        ),
+    ),
+    Sabotage(
+        "6",
+        "the tenant is left out where a run is looked up",
+        "tests/isolation/test_other_tenants.py::test_a_stranger_gets_what_a_name_gets_that_nobody_has",
+        (
+            Edit(
+                "storage/runs.py",
+                "FROM run WHERE tenant = ? AND run = ? AND {THERE}",
+                "FROM run WHERE tenant != -? AND run = ? AND {THERE}",
+            ),
+        ),
+    ),
+    Sabotage(
+        "7",
+        "what a decoder refuses is nobody's fault (500)",
+        "tests/http/test_bad_requests.py::test_a_bad_request_is_refused_with_the_error_object",
+        (Edit("http/reply.py", "errors.Malformed: (400, ", "errors.Malformed: (500, "),),
+    ),
+    Sabotage(
+        "8",
+        "a job's run has a name by chance",
+        "tests/contract/test_jobs_port.py::test_a_run_that_was_made_for_a_time_is_not_made_again",
+        (Edit("core/job.py", "{at.timestamp():.6f}", "{at.timestamp():.6f}{object()}"),),
+    ),
+    Sabotage(
+        "8",
+        "a time is fired by everyone who finds it due: `next_at` is not compared",
+        "tests/contract/test_jobs_port.py::test_a_job_that_is_fired_by_many_at_once_fires_once",
+        (Edit("storage/jobs.py", "AND next_at IS ? AND updated_at", "AND next_at IS NOT -? AND updated_at"),),
+    ),
+    Sabotage(
+        "8",
+        "what a run says is told before it is recorded",
+        "tests/crash/test_runs_restart.py"
+        "::test_one_of_which_something_was_told_fails_with_a_reason_and_tells_the_same_again",
+        (
+            Edit(
+                "turns/runs.py",
+                JOURNALLED,
+                JOURNALLED + "            self._live.tell(some)\n            await asyncio.sleep(1)\n",
+            ),
+            Edit("turns/runs.py", TOLD, TOLD.partition("\n")[0] + "\n"),
+        ),
+    ),
+    Sabotage(
+        "9",
+        "any number may wait for a session",
+        "tests/contract/test_store.py::test_a_wait_is_bounded_in_time_and_in_number",
+        (Edit("storage/line.py", "if len(line.waiting) >= LONGEST_LINE", "if len(line.waiting) >= 10**9"),),
+    ),
+    Sabotage(
+        "9",
+        "a prompt's new messages are counted as half of what they weigh",
+        "tests/context/test_context.py::test_the_prompt_never_exceeds_its_budget_and_keeps_the_newest",
+        (
+            Edit(
+                "context/assemble.py",
+                "    message = weigh(input, counter)\n",
+                "    message = weigh(input, counter) // 2\n",
+            ),
+        ),
+    ),
+    Sabotage(
+        "10",
+        "storage that fails is an empty history",
+        "tests/http/test_sessions.py::test_storage_that_cannot_be_read_is_a_503_and_never_an_empty_history",
+        (Edit("turns/run.py", "if begun or not self._answer_without_history:", "if begun:"),),
+    ),
+    Sabotage(
+        "10",
+        "nobody looks whether the file is still the one that was opened",
+        "tests/storage/test_backup.py::test_nothing_is_acknowledged_once_the_file_is_another",
+        (
+            Edit(
+                "storage/watch.py",
+                "        if self._handle is None:\n            return None\n        if self._identities",
+                "        return None\n        if self._identities",
+            ),
+        ),
+    ),
+    Sabotage(
+        "11",
+        "SIGTERM leaves running turns no time",
+        "tests/crash/test_restart.py::test_sigterm_lets_a_running_turn_finish",
+        (Edit("http/server.py", "DRAIN = 30 ", "DRAIN = 0 "),),
+    ),
+    Sabotage(
+        "12",
+        "a backup is restored without a look at its checksum",
+        "tests/storage/test_backup.py::test_a_backup_that_is_none_is_refused_and_nothing_is_touched",
+        (Edit("storage/backup.py", "if head[slice(*SEAL)] != checksum(path):", "if not checksum(path):"),),
+    ),
+    Sabotage(
+        "security",
+        "a webhook may lead into the network of the server",
+        "tests/hooks/test_vetting.py::test_an_address_of_no_public_place_is_refused",
+        (Edit("hooks/address.py", "return any(address in network for network in REFUSED_4)", "return False"),),
+    ),
+    Sabotage(
+        "security",
+        "a deleted response can still be seen",
+        "tests/contract/test_views_port.py::test_a_thread_that_a_client_named_outlives_its_views",
+        (
+            Edit(
+                "storage/shown.py",
+                'f"DELETE FROM view WHERE tenant = ? AND kind = ? AND step = ? AND {THERE} RETURNING thread"',
+                'f"SELECT thread FROM view WHERE tenant = ? AND kind = ? AND step = ? AND {THERE}"',
+            ),
+        ),
+    ),
+    Sabotage(
+        "security",
+        "what is forgotten stays in the index of words",
+        "tests/contract/test_forget_port.py::test_the_index_has_the_masked_words_and_their_vectors_are_made_again",
+        (Edit("storage/schema.py", INDEXED, "        SELECT 1;\n" + INDEXED.partition("\n")[2]),),
+    ),
+)
