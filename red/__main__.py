@@ -44,14 +44,14 @@ def copied(folder: Path) -> Path:
 
 def tested(tree: Path, *tests: str) -> tuple[int, str]:
     """pytest's exit code for these tests of the copy, and what it printed."""
-    environ = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    environ = {**os.environ, "PYTHONPATH": str(tree / "src"), "COLUMNS": "400"}
     command = [sys.executable, "-m", "pytest", "-x", "-rf", "--tb=no", f"--timeout={LONGEST}", *tests]
     done = subprocess.run(command, cwd=tree, env=environ, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
 def seen(tree: Path, sabotage: Sabotage) -> tuple[bool, str]:
-    """Whether the test fails while the sabotage is in place; and what was printed."""
+    """Whether the test fails while the sabotage is in place, and why; if not, what was printed."""
     whole: dict[Path, str] = {}
     try:
         for edit in sabotage.edits:
@@ -63,7 +63,10 @@ def seen(tree: Path, sabotage: Sabotage) -> tuple[bool, str]:
     finally:
         for path, text in whole.items():
             path.write_text(text)
-    return code == FAILED and f"FAILED {sabotage.test}" in printed, printed
+    lines = [line for line in printed.splitlines() if line.startswith(f"FAILED {sabotage.test}")]
+    if code != FAILED or not lines:
+        return False, printed
+    return True, lines[0].partition(" - ")[2]
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -95,9 +98,7 @@ def main(argv: list[str] | None = None) -> int:
         for sabotage in sabotages:
             red, printed = seen(tree, sabotage)
             took = time.monotonic() - began
-            print(f"[{took:5.0f} s] {'red' if red else 'NOT SEEN'}: {sabotage.what}", file=sys.stderr)
-            if not red:
-                print(printed, file=sys.stderr)
+            print(f"[{took:5.0f} s] {'red' if red else 'NOT SEEN'}: {sabotage.what}: {printed}", file=sys.stderr)
             rows.append((sabotage.promise, sabotage.what, sabotage.test, "yes" if red else "NO"))
     print(table(rows))
     missed = sum(row[-1] == "NO" for row in rows)

@@ -145,7 +145,7 @@ SABOTAGES = (
             Edit(
                 "storage/ledger.py",
                 "AND thread = ? AND last_seq = ? AND tip",
-                "AND thread = ? AND last_seq != -? AND tip",
+                "AND thread = ? AND (last_seq = ? OR 1) AND tip",
             ),
         ),
     ),
@@ -153,7 +153,7 @@ SABOTAGES = (
         "4",
         "a worker that lost its run may still write (the run's fence)",
         "tests/contract/test_queue_port.py::test_nobody_writes_for_a_run_that_another_has_taken",
-        (Edit("storage/rows.py", "(:fence IS NULL OR fence = :fence)", "(:fence IS NULL OR fence != -:fence)"),),
+        (Edit("storage/rows.py", "(:fence IS NULL OR fence = :fence)", "(:fence IS NULL OR fence = :fence OR 1)"),),
     ),
     Sabotage(
         "5",
@@ -169,7 +169,7 @@ SABOTAGES = (
             Edit(
                 "storage/ledger.py",
                 "AND lineage = ? AND tip = ? AND last_seq >= ?",
-                "AND lineage = ? AND tip != -? AND last_seq >= ?",
+                "AND lineage = ? AND (tip = ? OR 1) AND last_seq >= ?",
             ),
         ),
     ),
@@ -181,7 +181,7 @@ SABOTAGES = (
             Edit(
                 "storage/rows.py",
                 "WHERE session.tenant = ? AND session.session",
-                "WHERE session.tenant != -? AND session.session",
+                "WHERE (session.tenant = ? OR 1) AND session.session",
             ),
         ),
     ),
@@ -193,7 +193,7 @@ SABOTAGES = (
             Edit(
                 "storage/runs.py",
                 "FROM run WHERE tenant = ? AND run = ? AND {THERE}",
-                "FROM run WHERE tenant != -? AND run = ? AND {THERE}",
+                "FROM run WHERE (tenant = ? OR 1) AND run = ? AND {THERE}",
             ),
         ),
     ),
@@ -213,7 +213,7 @@ SABOTAGES = (
         "8",
         "a time is fired by everyone who finds it due: `next_at` is not compared",
         "tests/contract/test_jobs_port.py::test_a_job_that_is_fired_by_many_at_once_fires_once",
-        (Edit("storage/jobs.py", "AND next_at IS ? AND updated_at", "AND next_at IS NOT -? AND updated_at"),),
+        (Edit("storage/jobs.py", "AND next_at IS ? AND updated_at", "AND (next_at IS ? OR 1) AND updated_at"),),
     ),
     Sabotage(
         "8",
@@ -285,8 +285,8 @@ SABOTAGES = (
     ),
     Sabotage(
         "security",
-        "a deleted response can still be seen",
-        "tests/contract/test_views_port.py::test_a_thread_that_a_client_named_outlives_its_views",
+        "a deleted completion can still be seen",
+        "tests/http/test_stored_completions.py::test_a_stored_completion_is_looked_at_labelled_and_deleted",
         (
             Edit(
                 "storage/shown.py",

@@ -52,6 +52,16 @@ class Receiver:
         assert len(self.heard) >= count, self.heard
         return self.heard
 
+    def about(self, run: str) -> dict[str, Any]:
+        """What it was told of a run; a parcel may come more than once."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            for told in self.heard:
+                if told["data"].get("id") == run:
+                    return told
+            time.sleep(0.02)
+        raise AssertionError(self.heard)
+
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()

@@ -86,9 +86,9 @@ async def test_the_tokens_of_a_day_are_there_before_and_after_they_are_added_up(
 
 
 async def test_a_hidden_call_is_counted_where_its_words_were_said(store: SqliteStore, accounts: SqliteAccounts) -> None:
-    said = step(fresh("s"), "one")
     session = fresh("s")
-    await put(store, session, "one", key=K, step=said, session=session)
+    said = step(session, "one")
+    await put(store, session, "one", key=K, step=said)
     await accounts.hidden(A, said.id, model="small", tokens=50, at=NOW)
     await accounts.hidden(A, StepId("gone"), model="small", tokens=5, at=NOW)
     found, _ = await accounts.spent(A, wanted())

@@ -65,7 +65,8 @@ async def names(queue: Queue, worker: str = "w", *, at: timedelta = timedelta(),
 
 
 async def put(queue: Queue, name: str = "r", **more: object) -> None:
-    await queue.enqueue(A, run(name, **more), keep=None, replay=None)
+    """A run, of a session of its own unless it is said otherwise."""
+    await queue.enqueue(A, run(name, **{"session": f"of {name}", **more}), keep=None, replay=None)
 
 
 def seconds(count: float) -> timedelta:
@@ -104,6 +105,19 @@ async def test_what_is_taken_says_so(queue: SqliteQueue) -> None:
     going = await queue.run(A, R)
     assert going is not None
     assert (going.status, going.retries, going.timeout, going.attempt) == ("running", 2, 9.5, 1)
+
+
+async def test_runs_of_one_session_follow_each_other_and_keep_no_other_session_waiting(queue: SqliteQueue) -> None:
+    for number in range(300):
+        await put(queue, f"flood{number:03}", session="flood")
+    await put(queue, "other")
+    assert await names(queue) == ["flood000"]
+    assert await names(queue) == ["other"]
+    assert await names(queue) == []
+    assert await queue.settle(A, StepId("flood000"), "failed", fault=FAULT, now=NOW)
+    assert await names(queue) == ["flood001"]
+    assert await names(queue, "two", at=LEASE) == ["flood001"], "what a dead one held is taken again"
+    assert await names(queue, "two", at=LEASE) == ["other"]
 
 
 async def test_two_workers_never_take_the_same_run(queue: SqliteQueue) -> None:
@@ -419,7 +433,7 @@ async def test_what_a_process_left_behind_is_taken_by_the_next(tmp_path: Path) -
     await first.open()
     before = SqliteQueue(first)
     for name, tenant in (("r0", A), ("r1", B), ("r2", B)):
-        await before.enqueue(tenant, run(name), keep=None, replay=Replay(name, b"f"))
+        await before.enqueue(tenant, run(name, session=name), keep=None, replay=Replay(name, b"f"))
     await before.settle(A, StepId("r0"), "failed", now=NOW)
     assert [one.run.id for one in await took(before, "first")] == ["r1", "r2"]
     await before.journal(B, StepId("r2"), [TextDelta("so far")], fence=1, now=NOW)

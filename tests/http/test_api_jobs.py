@@ -125,7 +125,7 @@ def test_the_weekly_report_knows_the_week_and_what_was_reversed(
     kept = house.client.get(f"/api/sessions/{session.replace(':', '%3A').replace('/', '%2F')}/messages?order=desc").json
     assert kept["data"][0]["content"] == second["output"]
     assert kept["data"][0]["source"] == "job"
-    heard = receiver.wait(2)[1]
+    heard = receiver.about(second["id"])
     assert heard["type"] == "job.run.completed"
     assert heard["data"]["output"] == second["output"]
     assert house.client.get(f"{PATH}/{job['id']}").json["job"]["next_run_at"] == "2026-03-16T08:00:00Z"
@@ -394,3 +394,54 @@ def test_a_job_of_another_tenant_is_not_there(house: House) -> None:
         nobodys = other.send(method, f"{PATH}/job_nope{path}", body)
         assert (theirs.status, theirs.body) == (404, nobodys.body), path
     assert house.client.get(f"{PATH}/{job['id']}").status == 200
+
+
+def test_a_key_that_is_bound_to_a_prefix_cannot_reach_beyond_it_with_a_job(house: House) -> None:
+    import asyncio
+
+    from everthread import wiring
+
+    running = house.server.running
+    assert running is not None
+    secret, key = wiring.new_key(MONDAY, session_key_prefix="team:")
+    asyncio.run_coroutine_threadsafe(running.site.store.add_key(key), house.server.loop).result(10)
+    bound = Client(house.server.url, secret)
+    body = {"name": "x", "schedule": "@daily", "prompt": "What do you know?", "session_id": "squatted"}
+    assert bound.post(PATH, body).status == 400  # it must say under which key
+    job = bound.post(PATH, {**body, "session_key": "team:x"}).json["job"]["id"]
+    house.client.say("The password is xyzzy.", session="squatted")
+    bound.send("POST", f"{PATH}/{job}/run")
+    (run,) = house.history(job, 1)
+    assert (run["status"], run["output"]) == ("failed", None)
+    assert house.client.get("/api/sessions/squatted").json["session"]["session_key"] is None
+    own = bound.post(
+        "/v1/chat/completions",
+        {"messages": [{"role": "user", "content": "Hi."}]},
+        X_Hermes_Session_Key="team:y",
+        X_Hermes_Session_Id="mine",
+    )
+    assert own.status == 200
+    kept = bound.post(PATH, {**body, "session_id": "mine"}).json["job"]
+    assert kept["session_key"] == "team:y"
+    assert bound.get(f"{PATH}/{kept['id']}").status == 200
+
+
+def test_runs_that_have_not_begun_go_with_their_job(house: House, upstream: Upstream) -> None:
+    upstream.plan.append(sleeps(1.0))
+    job = made(house)["id"]
+    for _ in range(5):
+        house.client.send("POST", f"{PATH}/{job}/run")
+    deadline = time.monotonic() + 10
+    while not upstream.requests and time.monotonic() < deadline:
+        time.sleep(0.02)
+    house.client.send("DELETE", f"{PATH}/{job}")
+    time.sleep(1.5)
+    assert len(upstream.requests) == 1
+
+
+def test_one_jobs_backlog_keeps_no_other_waiting(house: House, upstream: Upstream) -> None:
+    made(house, "every 10s", on_missed="run_all", name="flood")
+    house.at(MONDAY + timedelta(hours=2))
+    other = made(house, name="other")["id"]
+    house.client.send("POST", f"{PATH}/{other}/run")
+    assert house.history(other, 1)[0]["status"] == "completed"

@@ -221,6 +221,22 @@ def test_hidden_tokens_are_told_apart(start: Start, upstream: Upstream, name: st
     assert list(rows(client, "session", f"&session_id={child}")) == [name], "any id of a conversation leads to it"
 
 
+def test_a_call_that_nobody_asked_for_is_counted_for_who_said_the_words(start: Start, upstream: Upstream) -> None:
+    server = start(context_budget="2000", claims="model")
+    key, client = made(server)
+    upstream.answer = lambda _: "Noted."
+    for number in range(4):
+        client.say(f"{number}. " + "We moved the release to Friday, because of the holiday. " * 20, session="talk")
+    assert client.post("/api/sessions/talk/compress", {}).status == 200
+    deadline = time.monotonic() + 20
+    while not (total := took(server.client, "?session_id=talk")["total"])["hidden_tokens"]["distilling"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert total["requests"] == 4
+    row = took(server.client, f"?by=key&key={key}")["data"][0]
+    assert row["hidden_tokens"] == total["hidden_tokens"]
+
+
 def test_it_outlives_the_server(start: Start, tmp_path: Any, clock: Settable) -> None:
     first = start(tmp_path / "home", clock=clock)
     first.client.say("Hello.", session="talk")

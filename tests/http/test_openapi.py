@@ -138,6 +138,7 @@ def made(client: Client, count: int) -> list[dict[str, str]]:
         known.append({"claim_id": claim["id"]})
         job = client.post("/api/jobs", {"name": "n", "prompt": "Hello.", "schedule": "@daily"}).json["job"]
         known.append({"job_id": job["id"]})
+        known.append({"key_id": client.post("/api/keys", {"name": session}).json["id"]})
         talk = client.post("/v1/conversations", {"metadata": {"a": "b"}}).json["id"]
         given = [
             {"role": "user", "content": [{"type": "input_image", "image_url": "data:,x"}]},

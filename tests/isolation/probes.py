@@ -1,6 +1,6 @@
 """Requests that name somebody's things, made from the API's own description: in paths, queries, headers and bodies.
 
-Every operation is covered: one that takes a name, or a body, which is not known here, is a KeyError until it is."""
+Every operation is covered: one that takes a name, or a body, which is not known yet, is a KeyError until it is."""
 
 from __future__ import annotations
 
@@ -8,80 +8,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from belongings import OWNERS, Belongings
-from everthread.http import openapi
-from everthread.http.app import ENDPOINTS
 from front_door import Answer, Client
+from operations import BODIES, MODEL, OPEN, QUERIES, Body, Operation
 
-DESCRIPTION: dict[str, Any] = openapi.describe(ENDPOINTS)
 Named = Mapping[str, Mapping[str, str]]  # by parameter and by what it is
-Body = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Operation:
-    name: str
-    method: str
-    path: str
-    parameters: tuple[Mapping[str, Any], ...]
-    takes_body: bool
-
-    def __str__(self) -> str:
-        return self.name
-
-    def takes(self, where: str) -> list[str]:
-        return [each["name"] for each in self.parameters if each["in"] == where]
-
-    @property
-    def in_path(self) -> list[str]:
-        return self.takes("path")
-
-    @property
-    def leads(self) -> list[str]:
-        """What must be named to get anywhere: a memory is found by its session key."""
-        return [*self.in_path, *(["session_key"] if self.name.startswith("memory") else [])]
-
-
-OPERATIONS = [
-    Operation(told["operationId"], method.upper(), path, tuple(told["parameters"]), "requestBody" in told)
-    for path, methods in DESCRIPTION["paths"].items()
-    for method, told in methods.items()
-]
-
-# What is sent where nothing else is wanted; every operation with a body has one.
-HELLO = "Hello."
-JOB = {"name": "n", "prompt": HELLO, "schedule": "0 0 1 1 *"}
-BODIES: dict[str, Body] = {
-    "chat_completions": {"messages": [{"role": "user", "content": HELLO}]},
-    "completion_update": {"metadata": {"stolen": "yes"}},
-    "responses": {"input": HELLO},
-    "response_tokens": {"input": HELLO},
-    "response_compact": {"input": HELLO},
-    "conversation_create": {},
-    "conversation_update": {"metadata": {"stolen": "yes"}},
-    "items_create": {"items": [{"role": "user", "content": HELLO}]},
-    "run_create": {"input": HELLO},
-    "session_create": {},
-    "session_update": {"title": "Stolen."},
-    "session_fork": {},
-    "session_chat": {"message": HELLO},
-    "session_chat_stream": {"message": HELLO},
-    "memory_add": {"text": "Nobody likes liquorice."},
-    "memory_correct": {"text": "Nobody likes liquorice."},
-    "memory_pin": {"pinned": True},
-    "memory_retract": {"reason": "stolen"},
-    "memory_forget": {"scope": True, "dry_run": True},
-    "job_create": JOB,
-    "job_preview": {"schedule": "0 0 1 1 *"},
-    "job_update": {"name": "Stolen."},
-    "key_create": {},
-    "key_update": {},
-}
-QUERIES: dict[str, dict[str, str]] = {"memory_search": {"q": OWNERS[1]}}
 
 # Where a body names something: the field, and what that something is.
 IN_RESPONSES = [("previous_response_id", "response_id"), ("conversation", "session_id"), ("input", "item_id")]
@@ -98,7 +34,6 @@ REFERENCES: dict[str, list[tuple[str, str]]] = {
     "job_create": [("session_id", "session_id"), ("session_key", "session_key")],
     "job_update": [("session_id", "session_id"), ("session_key", "session_key")],
 }
-MODEL = "fake-model"  # belongs to nobody
 WHOLE = {"memory_forget"}  # the reference is the whole body
 BEFORE = ("message", "item_id", "completion_id", "claim_id", "job_id", "run_id")  # what `after` may name
 SESSION_ID, SESSION_KEY = "X-Hermes-Session-Id", "X-Hermes-Session-Key"
@@ -274,7 +209,6 @@ VARIES = [
     (re.compile(r"\b20\d\d-\d\d-\d\dT[\d:.]+Z"), "moment"),
     (re.compile(r"whsec_[\w+/=]+"), "secret"),
 ]
-OPEN = {endpoint.name for endpoint in ENDPOINTS if endpoint.open}
 FIGURES = {"health_ready", "metrics"}  # of the whole server: they change by themselves
 OWN_FIGURES = {"memory_status"}  # of the asker
 NOT_COMPARED = {"x-request-id", "date", "content-length"}
@@ -283,31 +217,33 @@ NOT_COMPARED = {"x-request-id", "date", "content-length"}
 def masked(text: str, *named: Named) -> str:
     """The text without the names that were sent, and without what is new in every answer."""
     labels = {name: f"<{kind}>" for names in named for kinds in names.values() for kind, name in kinds.items()}
-    for name in sorted(labels, key=len, reverse=True):
-        for form in {name, quote(name, safe=""), re.sub(r"[^\w.-]+", "-", name)}:
-            text = text.replace(form, labels[name])
-    for name, step in steps(labels):
-        text = text.replace(step, name)
+    for form, label in forms(tuple(labels.items())):
+        text = text.replace(form, label)
     for pattern, shown in VARIES:
         text = pattern.sub(shown, text)
     return text
 
 
-def steps(labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Ids also appear without what they begin with."""
-    for name, label in labels.items():
+@cache
+def forms(labels: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """All the ways in which names appear, the longest first: as they are, encoded, in a file name, without a prefix."""
+    found: dict[str, str] = {}
+    for name, label in labels:
+        for form in (name, quote(name, safe=""), re.sub(r"[^\w.-]+", "-", name)):
+            found.setdefault(form, label)
         bare = re.sub(r"^[a-z]+[_-]", "", name)
-        if bare != name and len(bare) > 20:
-            yield f"{label} bare", bare
+        if len(bare) > 20:
+            found.setdefault(bare, f"{label} bare")
+    return sorted(found.items(), key=lambda pair: len(pair[0]), reverse=True)
 
 
-Seen = tuple[int, dict[str, str], str]
+Seen = tuple[int, str, str]
 
 
 def asked(operation: Operation, probe: Probe, client: Client, *named: Named) -> Seen:
-    """What a caller can tell of the answer."""
+    """What a caller can tell of the answer: its status, its headers, its body."""
     answer = probe.send(client)
     figures = operation.name in FIGURES or (probe.at_home and operation.name in OWN_FIGURES)
-    headers = {name: masked(value, *named) for name, value in answer.headers.items() if name not in NOT_COMPARED}
+    headers = [f"{name}: {value}" for name, value in answer.headers.items() if name not in NOT_COMPARED]
     body = "figures" if figures else masked(answer.body.decode(), *named)
-    return answer.status, headers, body
+    return answer.status, masked("\n".join(headers), *named), body

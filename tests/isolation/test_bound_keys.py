@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import pytest
 from neighbours import Town
-from probes import OPERATIONS, Operation, asked, masked, probes
+from probes import asked, masked, probes
 
 from front_door import Client
+from operations import OPERATIONS, Operation
 
 PREFIX = "kids:"
 NAMES = {"X-Hermes-Session-Key": f"{PREFIX}tom"}

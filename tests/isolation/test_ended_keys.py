@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from neighbours import ENDLESS, Town
-from probes import OPEN, OPERATIONS, probes
+from probes import probes
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from front_door import Client
+from operations import OPEN, OPERATIONS
 from upstream import falls_silent
 
 GUARDED = [operation for operation in OPERATIONS if operation.name not in OPEN]

@@ -41,7 +41,8 @@ class Queue(Protocol):
     # a worker's side
     async def take(self, worker: str, *, now: datetime, until: datetime, limit: int) -> tuple[Taken, ...]:
         """Runs that are due and that nobody holds, or whose holder has not been heard of, at most `limit`: ours `until`
-        then. Those that are not taken yet are found by asking again."""
+        then. Those that are not taken yet are found by asking again. Of one session there is one at a time: none while
+        another one of it is held."""
         ...
 
     async def hold(

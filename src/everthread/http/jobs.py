@@ -34,8 +34,7 @@ async def create(call: Call) -> None:
     now = call.site.clock.now()
     id_ = JobId(f"job_{call.site.ids.new()}")
     session = chosen_session(to, given.session()) or SessionId(own_session(id_))
-    key = chosen_key(to, given.key())
-    await allowed(call, session, key)
+    key = await allowed(call, session, chosen_key(to, given.key()))
     when = given.schedule(None, now)
     job = Job(
         id=id_,
@@ -74,8 +73,8 @@ async def one(call: Call) -> None:
 
 async def change(call: Call) -> None:
     """Only what is sent is changed."""
-    before = await found(call)
     given = jobs.decode(await read_json(call.receive, call.headers))
+    before = await found(call)
     if not given.fields and given.metadata is None and given.hook is msgspec.UNSET:
         raise Malformed("There is nothing to change.")
     to, job, now = asking(call), before.job, call.site.clock.now()
@@ -87,7 +86,7 @@ async def change(call: Call) -> None:
         job = msgspec.structs.replace(job, session_id=chosen_session(to, session) or session)
     if "session_key" in given.fields:
         job = msgspec.structs.replace(job, session_key=chosen_key(to, given.key()))
-    await allowed(call, job.session_id, job.session_key)
+    job = msgspec.structs.replace(job, session_key=await allowed(call, job.session_id, job.session_key))
     texts = {name: given.fields[name] for name in ("name", "prompt") if name in given.fields}
     job = msgspec.structs.replace(job, schedule=given.schedule(job, now), **texts, **plainly(given))
     if "expires_at" in given.fields:
@@ -230,10 +229,14 @@ def chosen_session(to: Envelope, given: SessionId | None) -> SessionId | None:
     return session
 
 
-async def allowed(call: Call, session: SessionId, key: SessionKey | None) -> None:
-    """The session must be one that this API key may speak in, under that session key."""
-    to = Envelope(tenant=call.key.tenant, session_key=key, key_prefix=call.key.session_key_prefix)
-    permit(to, await call.site.store.find(call.key.tenant, SessionId(printable(session, what="session_id"))))
+async def allowed(call: Call, session: SessionId, key: SessionKey | None) -> SessionKey | None:
+    """The session must be one that this API key may speak in, under that session key. Returns the key that it is of: an
+    API key that is bound to a prefix can only have jobs that stay within it."""
+    prefix = call.key.session_key_prefix
+    to = Envelope(tenant=call.key.tenant, session_key=key, key_prefix=prefix)
+    known = await call.site.store.find(call.key.tenant, SessionId(printable(session, what="session_id")))
+    permit(to, known)
+    return key if prefix is None or key is not None or known is None else known.session_key
 
 
 def with_secret(hook: Hook | None, before: Hook | None) -> Hook | None:

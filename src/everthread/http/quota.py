@@ -96,14 +96,14 @@ class Quotas:
     def _allowance(self, key: ApiKey, limits: Limits) -> Allowance:
         allowance = self._known.get(key.id)
         if allowance is None:
-            allowance = self._known[key.id] = Allowance(self._monotonic(), limits.requests_per_minute or 0)
             self._forget()
+            allowance = self._known[key.id] = Allowance(self._monotonic(), limits.requests_per_minute or 0)
         self._known.move_to_end(key.id)
         return allowance
 
     def _forget(self) -> None:
         """Lets go of keys that have nothing running, once there are too many."""
-        if len(self._known) > MOST_KEYS:
+        if len(self._known) >= MOST_KEYS:
             idle = next((name for name, one in self._known.items() if not one.running), None)
             if idle is not None:
                 del self._known[idle]

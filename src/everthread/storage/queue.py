@@ -17,20 +17,27 @@ from everthread.storage.rows import UNFINISHED, moment_of, stamp
 from everthread.storage.sqlite import SqliteStore, nothing
 
 TAKEN_AT_ONCE = 50  # runs: a short while for those who wait
+LOOKED_AT = 200  # of which several may be of one session
 HELD_AT_ONCE = 100
 
 AT_ONCE = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NULL"
 LATER = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NOT NULL"
 HELD = f"run INDEXED BY run_held WHERE {UNFINISHED} AND held_until IS NOT NULL"
 
+WAITS = """NOT EXISTS (SELECT 1 FROM run AS other INDEXED BY run_in_line
+    WHERE other.tenant = run.tenant AND other.session = run.session AND other.held_until > :now
+    AND other.held_until IS NOT NULL AND other.status IN ('queued', 'running', 'stopping'))
+"""  # runs of one session follow each other
+
 FREE = f"""
-    SELECT tenant, run FROM (
-        SELECT * FROM (SELECT tenant, run, created_at AS due FROM {AT_ONCE} ORDER BY created_at, run LIMIT :limit)
+    SELECT tenant, run, session FROM (
+        SELECT * FROM (SELECT tenant, run, session, created_at AS due FROM {AT_ONCE} AND {WAITS}
+            ORDER BY created_at, run LIMIT :limit)
         UNION ALL
-        SELECT * FROM (SELECT tenant, run, due_at FROM {LATER} AND due_at <= :now
+        SELECT * FROM (SELECT tenant, run, session, due_at FROM {LATER} AND due_at <= :now AND {WAITS}
             ORDER BY due_at, created_at, run LIMIT :limit)
         UNION ALL
-        SELECT * FROM (SELECT tenant, run, coalesce(due_at, created_at) FROM {HELD} AND held_until <= :now
+        SELECT * FROM (SELECT tenant, run, session, coalesce(due_at, created_at) FROM {HELD} AND held_until <= :now
             ORDER BY held_until LIMIT :limit)
     ) ORDER BY due, run LIMIT :limit
 """  # noqa: S608
@@ -69,7 +76,10 @@ class SqliteQueue:
                 return ()
 
         def job(db: sqlite3.Connection) -> tuple[Taken, ...]:
-            names = db.execute(FREE, {"now": stamp(now), "limit": min(limit, TAKEN_AT_ONCE)}).fetchall()
+            first: dict[tuple[str, str], str] = {}  # of each session
+            for tenant, name, session in db.execute(FREE, {"now": stamp(now), "limit": LOOKED_AT}):
+                first.setdefault((tenant, session), name)
+            names = [(tenant, name) for (tenant, _), name in first.items()][: min(limit, TAKEN_AT_ONCE)]
             return tuple(taken_of(self._take(db, name, worker, stamp(now), stamp(until))) for name in names)
 
         return await self._store.writing(job, after=nothing)

@@ -454,6 +454,8 @@ MIGRATIONS: tuple[str, ...] = (
         WHERE status IN ('queued', 'running', 'stopping') AND held_until IS NULL;
     CREATE INDEX run_held ON run (held_until)
         WHERE status IN ('queued', 'running', 'stopping') AND held_until IS NOT NULL;
+    CREATE INDEX run_in_line ON run (tenant, session, held_until)
+        WHERE status IN ('queued', 'running', 'stopping') AND held_until IS NOT NULL;
     CREATE INDEX run_of_job ON run (tenant, job, scheduled_at, run) WHERE job IS NOT NULL;
     CREATE INDEX run_of_job_unfinished ON run (tenant, job)
         WHERE job IS NOT NULL AND status IN ('queued', 'running', 'stopping');

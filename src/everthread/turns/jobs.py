@@ -117,7 +117,13 @@ def asked(tenant: Tenant, job: Job, at: datetime, name: StepId, now: datetime) -
     if job.max_output_tokens is not None:
         options = (("max_completion_tokens", b"%d" % job.max_output_tokens),)
     turn = Turn(
-        envelope=Envelope(tenant=tenant, session_id=job.session_id, session_key=job.session_key, key=job.key),
+        envelope=Envelope(
+            tenant=tenant,
+            session_id=job.session_id,
+            session_key=job.session_key,
+            key_prefix=job.key_prefix,
+            key=job.key,
+        ),
         messages=(say("user", job.prompt),),
         instructions=(say("system", job.instructions),) if job.instructions else (),
         model=job.model,

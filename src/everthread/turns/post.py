@@ -18,7 +18,7 @@ from everthread.errors import Failure
 
 log = logging.getLogger("everthread.post")
 
-AT_ONCE = 16
+AT_ONCE = 64
 HELD = timedelta(seconds=60)  # longer than a delivery may take
 LONGEST_SLEEP = 5.0  # seconds
 
@@ -49,6 +49,7 @@ class Post:
         self._pause = pause
         self._unhook = unhook
         self._news = asyncio.Event()
+        self._going: set[asyncio.Task[None]] = set()
 
     async def again(self, tenant: Tenant, run: StepId) -> bool:
         """Delivers what a run came to once more; False when there is nothing to deliver."""
@@ -77,15 +78,28 @@ class Post:
                     await self._news.wait()
 
     async def _deliver(self) -> float:
+        """Takes what there is room for; one that is slow keeps no other waiting."""
         now = self._clock.now()
-        waiting = await self._outgoing.take(self._worker, now=now, until=now + HELD, limit=AT_ONCE)
-        await asyncio.gather(*(self._one(each) for each in waiting))
+        room = AT_ONCE - len(self._going)
+        if not room:
+            return LONGEST_SLEEP
+        waiting = await self._outgoing.take(self._worker, now=now, until=now + HELD, limit=room)
+        for each in waiting:
+            task = asyncio.create_task(self._one(each))
+            self._going.add(task)
+            task.add_done_callback(self._gone)
         if waiting:
             return 0.0
         due = await self._outgoing.next_due()
         if due is None:
             return LONGEST_SLEEP
         return max(0.0, min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds()))
+
+    def _gone(self, task: asyncio.Task[None]) -> None:
+        self._going.discard(task)
+        if not task.cancelled() and task.exception() is not None:  # it is ours for a while yet, and then tried again
+            log.error("a parcel could not be seen to", exc_info=task.exception())
+        self.wake()
 
     async def _one(self, waiting: Waiting) -> None:
         body = await self._written(waiting)

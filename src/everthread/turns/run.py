@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -120,6 +121,7 @@ class Turns:
     ) -> None:
         self._store = store
         self._accounts = accounts
+        self._counting: set[asyncio.Task[None]] = set()
         self._model = model
         self._clock = clock
         self._ids = ids
@@ -326,16 +328,22 @@ class Turns:
             async for some in events:
                 yield some
         step = self._step(asking)
-        await self._count(turn, step)
+        self._count(turn, step)
         yield [asking.finished(plan.session, step, degraded=degraded)]
 
-    async def _count(self, turn: Turn, step: Step) -> None:
-        """What a turn took that is not kept: its tokens are, and nothing else of it."""
+    def _count(self, turn: Turn, step: Step) -> None:
+        """What a turn took that is not kept: its tokens are, and nothing else of it. Nobody waits for that."""
         if self._accounts is not None:
-            try:
-                await self._accounts.add(turn.envelope.tenant, turn.envelope.key, step)
-            except StoreUnavailable as failure:
-                log.warning("the tokens of a turn could not be counted: %s", failure.code)
+            counting = asyncio.create_task(self._counted(self._accounts, turn.envelope, step))
+            self._counting.add(counting)
+            counting.add_done_callback(self._counting.discard)
+
+    @staticmethod
+    async def _counted(accounts: Accounts, envelope: Envelope, step: Step) -> None:
+        try:
+            await accounts.add(envelope.tenant, envelope.key, step)
+        except StoreUnavailable as failure:
+            log.warning("the tokens of a turn could not be counted: %s", failure.code)
 
     async def _current(self, turn: Turn) -> Events:
         """The turn in its key's current session."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
@@ -39,8 +38,7 @@ from everthread.turns.run import Turns
 
 log = logging.getLogger("everthread.runs")
 
-MOST_AT_ONCE = 64  # runs that this process does, each of another session
-MOST_HELD = 512  # with those that wait for their session; others wait in the queue
+MOST_AT_ONCE = 64  # runs that this process does, each of another session; others wait in the queue
 BATCH = 0.1  # seconds that a run's events are gathered before they are recorded
 HELD = timedelta(seconds=30)  # how long a run is ours without a word from us
 BEAT = 10.0  # seconds between such words
@@ -95,9 +93,7 @@ class Runs:
         self._resume = resume
         self._live: Lives = {}  # also of those that nobody has taken yet
         self._running: dict[tuple[Tenant, StepId], Running] = {}
-        self._lines: dict[tuple[Tenant, SessionId], deque[Taken]] = {}  # of sessions whose run goes on
         self._news = asyncio.Event()
-        self._closing = False
         self.over: Callable[[], None] = lambda: None  # is told when one has come to its end
 
     # --- what clients do ----------------------------------------------------------------------------------------
@@ -242,7 +238,6 @@ class Runs:
 
     async def close(self) -> None:
         """Lets go of what is running: the next process takes it up."""
-        self._closing = True
         tasks = self._tasks()
         for task in tasks:
             task.cancel()
@@ -253,16 +248,19 @@ class Runs:
 
     async def _take(self) -> float:
         """Takes what there is room for; how long to wait before looking again."""
-        room = min(MOST_AT_ONCE - len(self._running), MOST_HELD - len(self._held()))
+        room = MOST_AT_ONCE - len(self._running)
         if room <= 0:
             return LONGEST_SLEEP
         now = self._clock.now()
-        for taken in await self._queue.take(self._worker, now=now, until=now + HELD, limit=room):
+        found = await self._queue.take(self._worker, now=now, until=now + HELD, limit=room)
+        for taken in found:
             await self._begin(taken)
+        if found:
+            return 0.0
         due = await self._queue.next_due()
-        if due is None:
+        if due is None or due <= now:  # what is due waits for its session, and is looked for when that is free
             return LONGEST_SLEEP
-        return max(0.0, min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds()))
+        return min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds())
 
     async def _begin(self, taken: Taken) -> None:
         tenant, run = taken.tenant, taken.run
@@ -270,30 +268,10 @@ class Runs:
             await self._over(taken, "cancelled", CANCELLED)
         elif run.status == "running" and (run.told or not self._resume) and run.kind != "job":
             await self._over(taken, "interrupted", INTERRUPTED)
-        elif (line := self._lines.get((tenant, run.session))) is not None:
-            line.append(taken)
         else:
-            self._lines[tenant, run.session] = deque()
-            self._start(taken)
-
-    def _start(self, taken: Taken) -> None:
-        tenant, run = taken.tenant, taken.run
-        live = self._live.setdefault((tenant, run.id), Live())
-        running = self._running[tenant, run.id] = Running(taken, live)
-        running.task = asyncio.create_task(self._run(running))
-
-    def _next(self, tenant: Tenant, session: SessionId) -> None:
-        """The next run of a session, now that one is over."""
-        line = self._lines[tenant, session]
-        if line and not self._closing:
-            self._start(line.popleft())
-        else:
-            del self._lines[tenant, session]
-
-    def _held(self) -> list[Taken]:
-        """All that is ours: what goes on, and what waits for its session."""
-        going = [running.taken for running in self._running.values()]
-        return [*going, *(taken for line in self._lines.values() for taken in line)]
+            live = self._live.setdefault((tenant, run.id), Live())
+            running = self._running[tenant, run.id] = Running(taken, live)
+            running.task = asyncio.create_task(self._run(running))
 
     async def _over(self, taken: Taken, status: RunStatus, fault: Fault) -> None:
         await self._queue.settle(
@@ -310,7 +288,7 @@ class Runs:
         """Says again and again that what is taken is being done; what is not ours any more is given up."""
         while True:
             await asyncio.sleep(BEAT)
-            held = [(taken.tenant, taken.run.id, taken.fence) for taken in self._held()]
+            held = [(tenant, name, running.taken.fence) for (tenant, name), running in self._running.items()]
             if not held:
                 continue
             try:
@@ -341,7 +319,6 @@ class Runs:
             why = await self._settled(running, "failed", Fault(bug.code, bug.message))
         finally:
             del self._running[tenant, run.id]
-            self._next(tenant, run.session)
             if not again:
                 self._forget(tenant, run.id, why)
                 self.over()
@@ -350,9 +327,6 @@ class Runs:
     async def _told(self, running: Running) -> None:
         """Runs the turn and tells its events, each after it is recorded."""
         taken = running.taken
-        now = await self._queue.run(taken.tenant, taken.run.id)
-        if now is None or now.status in OVER:  # ended while it waited
-            raise failed(now or taken.run)
         turn = msgspec.structs.replace(TURN.decode(taken.run.turn), fence=taken.fence)
         telling = Telling(self._queue, self._clock, taken, running.live)
         try:
