@@ -36,7 +36,9 @@ WHOLE = """\
 """
 CUT = """\
                 except Failure:
-                    pass
+                    if not asking.folding.text:
+                        raise
+                    asking.folding.cut()
                 finally:
                     await events.aclose()
                 step = self._step(asking)
