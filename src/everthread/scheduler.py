@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from datetime import datetime, timedelta
 
 from everthread.core.ports import Clock
 from everthread.errors import Failure
@@ -14,6 +15,8 @@ log = logging.getLogger("everthread.scheduler")
 
 LONGEST_SLEEP = 5.0  # seconds: the clock may be set, and others may write to the same store
 AFTER_TROUBLE = 1.0
+FAR_AHEAD = timedelta(days=32)  # few jobs wait so long; perhaps the clock was wrong when they fired
+SET_BACK = timedelta(seconds=1)  # less than that is a clock that is being kept right
 
 
 class Scheduler:
@@ -29,8 +32,15 @@ class Scheduler:
 
     async def run(self) -> None:
         """For as long as the server runs."""
+        seen: datetime | None = None
         while True:
             try:
+                now = self._clock.now()
+                if seen is None:
+                    await self._timetable.look_again(FAR_AHEAD)
+                elif now < seen - SET_BACK:
+                    await self._timetable.look_again()
+                seen = now
                 await self._timetable.fire()
                 pause = await self._pause()
             except* Failure as failures:

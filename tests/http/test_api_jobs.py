@@ -445,3 +445,28 @@ def test_one_jobs_backlog_keeps_no_other_waiting(house: House, upstream: Upstrea
     other = made(house, name="other")["id"]
     house.client.send("POST", f"{PATH}/{other}/run")
     assert house.history(other, 1)[0]["status"] == "completed"
+
+
+def test_a_clock_that_was_years_ahead_and_is_right_again_leaves_no_job_asleep(
+    start: Callable[..., Everthread], tmp_path: Any
+) -> None:
+    clock = Settable()
+    first = House(start(tmp_path / "home", clock=clock), clock)
+    job = made(first, "0 9 * * *")["id"]
+    first.at(datetime(2031, 1, 1, 9, 0, 1, tzinfo=UTC))
+    first.history(job, 1)
+    first.at(datetime(2026, 3, 2, 10, 0, tzinfo=UTC))
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        coming = first.client.get(f"{PATH}/{job}").json["job"]["next_run_at"]
+        if coming == "2026-03-03T09:00:00Z":
+            break
+        time.sleep(0.05)
+    assert coming == "2026-03-03T09:00:00Z"
+    first.at(datetime(2031, 1, 2, 9, 0, 1, tzinfo=UTC))
+    first.history(job, 2)
+    first.server.stop()
+    clock.at = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+    second = House(start(tmp_path / "home", clock=clock), clock)
+    second.at(datetime(2026, 3, 3, 9, 0, 1, tzinfo=UTC))
+    assert "2026-03-03T09:00:00Z" in [run["scheduled_at"] for run in second.history(job, 3)]

@@ -123,6 +123,10 @@ class Jobs(Protocol):
         ...
 
     # the scheduler's side
+    async def later(self, *, than: datetime, limit: int) -> tuple[tuple[Tenant, Standing], ...]:
+        """Jobs of all tenants that fire after a moment, the latest first."""
+        ...
+
     async def due(self, *, now: datetime, limit: int) -> tuple[tuple[Tenant, Standing], ...]:
         """The jobs of all tenants whose time has come, the most overdue first."""
         ...

@@ -143,6 +143,14 @@ class SqliteJobs:
 
     # --- the scheduler's side -----------------------------------------------------------------------------------
 
+    async def later(self, *, than: datetime, limit: int) -> tuple[tuple[Tenant, Standing], ...]:
+        with self._store.reading() as db:
+            rows = db.execute(
+                f"SELECT tenant, {COLUMNS} FROM job INDEXED BY job_due WHERE next_at > ? ORDER BY next_at DESC LIMIT ?",  # noqa: S608
+                (stamp(than), limit),
+            ).fetchall()
+        return tuple((Tenant(tenant), standing_of(tuple(row))) for tenant, *row in rows)
+
     async def due(self, *, now: datetime, limit: int) -> tuple[tuple[Tenant, Standing], ...]:
         with self._store.reading() as db:
             rows = db.execute(

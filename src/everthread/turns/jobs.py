@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfoNotFoundError
 
 import msgspec
@@ -23,6 +23,7 @@ from everthread.errors import Failure, Malformed, NotFound
 log = logging.getLogger("everthread.jobs")
 
 AT_ONCE = 100  # jobs that are looked at in one go
+MOST_AHEAD = 10_000
 
 MISSED = Fault("missed", "The server was not running at that time, and the job does not make up for it.")
 
@@ -98,6 +99,16 @@ class Timetable:
         except Failure as failure:
             log.warning("job %s could not be fired (%s); it is tried again", job.id, failure.code)
             raise
+
+    async def look_again(self, beyond: timedelta = timedelta()) -> None:
+        """Finds out anew when jobs fire that have gone ahead of a clock that was set back: of those that seem to have
+        nothing to do until then. A time for which one has run already is not run again."""
+        now = self._clock.now()
+        for tenant, standing in await self._jobs.later(than=now + beyond, limit=MOST_AHEAD):
+            next_at = jobs.after(standing.job, now, fired=standing.fired)
+            if next_at is not None and standing.next_at is not None and next_at < standing.next_at:
+                await self._jobs.change(tenant, standing.job, next_at=next_at, now=now)
+            await asyncio.sleep(0)
 
     async def next_due(self) -> datetime | None:
         return await self._jobs.next_due()
