@@ -294,7 +294,7 @@ async def test_a_file_of_the_fourth_schema_has_a_queue_from_now_on(tmp_path: Pat
         db.execute("INSERT INTO migration VALUES (?, 0)", (number,))
     for number, status in enumerate(("queued", "running", "failed")):
         db.execute(
-            "INSERT INTO run VALUES ('a', ?1, 'run', 's', NULL, ?1, '{}', 0, NULL, '{}', NULL, NULL, x'', NULL, ?2, 5)",
+            "INSERT INTO run VALUES ('a', ?1, 'run', ?1, NULL, ?1, '{}', 0, NULL, '{}', NULL, NULL, x'', NULL, ?2, 5)",
             (status, number),
         )
     db.close()
