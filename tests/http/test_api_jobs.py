@@ -44,6 +44,13 @@ class House:
         for look in (running.site.timetable.changed, running.site.runs.wake, running.site.post.wake):
             self.server.loop.call_soon_threadsafe(look)
 
+    def waits_for(self, job: str, moment: str) -> None:
+        """Returns when that is the job's next time."""
+        deadline = time.monotonic() + 20
+        while (coming := self.client.get(f"{PATH}/{job}").json["job"]["next_run_at"]) != moment:
+            assert time.monotonic() < deadline, coming
+            time.sleep(0.05)
+
     def history(self, job: str, count: int = 1) -> list[dict[str, Any]]:
         """The job's runs, when so many of them are over; the oldest first."""
         deadline = time.monotonic() + 20
@@ -456,17 +463,12 @@ def test_a_clock_that_was_years_ahead_and_is_right_again_leaves_no_job_asleep(
     first.at(datetime(2031, 1, 1, 9, 0, 1, tzinfo=UTC))
     first.history(job, 1)
     first.at(datetime(2026, 3, 2, 10, 0, tzinfo=UTC))
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        coming = first.client.get(f"{PATH}/{job}").json["job"]["next_run_at"]
-        if coming == "2026-03-03T09:00:00Z":
-            break
-        time.sleep(0.05)
-    assert coming == "2026-03-03T09:00:00Z"
+    first.waits_for(job, "2026-03-03T09:00:00Z")
     first.at(datetime(2031, 1, 2, 9, 0, 1, tzinfo=UTC))
     first.history(job, 2)
     first.server.stop()
     clock.at = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
     second = House(start(tmp_path / "home", clock=clock), clock)
+    second.waits_for(job, "2026-03-03T09:00:00Z")
     second.at(datetime(2026, 3, 3, 9, 0, 1, tzinfo=UTC))
     assert "2026-03-03T09:00:00Z" in [run["scheduled_at"] for run in second.history(job, 3)]
