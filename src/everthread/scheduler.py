@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from contextlib import suppress
 from datetime import datetime, timedelta
 
 from everthread.core.ports import Clock
 from everthread.errors import Failure
+from everthread.turns.alarm import Alarm, until
 from everthread.turns.jobs import Timetable
 
 log = logging.getLogger("everthread.scheduler")
 
-LONGEST_SLEEP = 5.0  # seconds: the clock may be set, and others may write to the same store
 AFTER_TROUBLE = 1.0
 FAR_AHEAD = timedelta(days=32)  # few jobs wait so long; perhaps the clock was wrong when they fired
 SET_BACK = timedelta(seconds=1)  # less than that is a clock that is being kept right
@@ -23,17 +21,18 @@ class Scheduler:
     def __init__(self, *, timetable: Timetable, clock: Clock) -> None:
         self._timetable = timetable
         self._clock = clock
-        self._changed = asyncio.Event()
+        self._alarm = Alarm()
         timetable.changed = self.wake
 
     def wake(self) -> None:
         """Something is to be looked at now: a job was made or changed."""
-        self._changed.set()
+        self._alarm.ring()
 
     async def run(self) -> None:
         """For as long as the server runs."""
         seen: datetime | None = None
         while True:
+            self._alarm.reset()
             try:
                 now = self._clock.now()
                 if seen is None:
@@ -49,13 +48,7 @@ class Scheduler:
             except* Exception:  # the task's boundary: one bad job must not stop all others for ever
                 log.exception("the scheduler stumbled")
                 pause = AFTER_TROUBLE
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._changed.wait()
-            self._changed.clear()
+            await self._alarm.sleep(pause)
 
     async def _pause(self) -> float:
-        due = await self._timetable.next_due()
-        if due is None:
-            return LONGEST_SLEEP
-        return max(0.0, min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds()))
+        return until(await self._timetable.next_due(), self._clock.now())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from datetime import timedelta
 
 import msgspec
@@ -15,12 +14,12 @@ from everthread.core.ids import StepId, Tenant
 from everthread.core.ports import Clock
 from everthread.core.queue import Outgoing, Waiting
 from everthread.errors import Failure
+from everthread.turns.alarm import LONGEST_SLEEP, Alarm, until
 
 log = logging.getLogger("everthread.post")
 
 AT_ONCE = 64
 HELD = timedelta(seconds=60)  # longer than a delivery may take
-LONGEST_SLEEP = 5.0  # seconds
 
 Written = Callable[
     [Waiting], Awaitable[bytes | None]
@@ -48,7 +47,7 @@ class Post:
         self._written = written
         self._pause = pause
         self._unhook = unhook
-        self._news = asyncio.Event()
+        self._alarm = Alarm()
         self._going: set[asyncio.Task[None]] = set()
 
     async def again(self, tenant: Tenant, run: StepId) -> bool:
@@ -59,12 +58,12 @@ class Post:
 
     def wake(self) -> None:
         """There is something to deliver."""
-        self._news.set()
+        self._alarm.ring()
 
     async def work(self) -> None:
         """Delivers what is due, for as long as the server runs."""
         while True:
-            self._news.clear()
+            self._alarm.reset()
             try:
                 pause = await self._deliver()
             except Failure as failure:
@@ -73,9 +72,7 @@ class Post:
             except Exception:  # the task's boundary: one bad parcel must not keep all others for ever
                 log.exception("the post stumbled")
                 pause = 1.0
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._news.wait()
+            await self._alarm.sleep(pause)
 
     async def _deliver(self) -> float:
         """Takes what there is room for; one that is slow keeps no other waiting."""
@@ -90,10 +87,7 @@ class Post:
             task.add_done_callback(self._gone)
         if waiting:
             return 0.0
-        due = await self._outgoing.next_due()
-        if due is None:
-            return LONGEST_SLEEP
-        return max(0.0, min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds()))
+        return until(await self._outgoing.next_due(), self._clock.now())
 
     def _gone(self, task: asyncio.Task[None]) -> None:
         self._going.discard(task)

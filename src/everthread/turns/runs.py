@@ -32,6 +32,7 @@ from everthread.errors import (
     StoreUnavailable,
     Unavailable,
 )
+from everthread.turns.alarm import LONGEST_SLEEP, Alarm, until
 from everthread.turns.live import Live, Lives
 from everthread.turns.replay import replayed
 from everthread.turns.run import Turns
@@ -42,7 +43,6 @@ MOST_AT_ONCE = 64  # runs that this process does, each of another session; other
 BATCH = 0.1  # seconds that a run's events are gathered before they are recorded
 HELD = timedelta(seconds=30)  # how long a run is ours without a word from us
 BEAT = 10.0  # seconds between such words
-LONGEST_SLEEP = 5.0  # seconds: the clock may be set, and others may write to the same store
 LONGEST_PAUSE = 300.0  # seconds before another attempt
 
 INTERRUPTED = Fault(
@@ -93,7 +93,7 @@ class Runs:
         self._resume = resume
         self._live: Lives = {}  # also of those that nobody has taken yet
         self._running: dict[tuple[Tenant, StepId], Running] = {}
-        self._news = asyncio.Event()
+        self._alarm = Alarm()
         self.over: Callable[[], None] = lambda: None  # is told when one has come to its end
 
     # --- what clients do ----------------------------------------------------------------------------------------
@@ -212,22 +212,20 @@ class Runs:
 
     def wake(self) -> None:
         """There is something to run."""
-        self._news.set()
+        self._alarm.ring()
 
     async def work(self) -> None:
         """Takes what is due and runs it, for as long as the server does."""
         beating = asyncio.create_task(self._beat())
         try:
             while True:
-                self._news.clear()
+                self._alarm.reset()
                 try:
                     pause = await self._take()
                 except Failure as failure:
                     log.warning("runs cannot be taken now: %s", failure.code)
                     pause = 1.0
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(pause):
-                        await self._news.wait()
+                await self._alarm.sleep(pause)
         finally:
             beating.cancel()
 
@@ -260,7 +258,7 @@ class Runs:
         due = await self._queue.next_due()
         if due is None or due <= now:  # what is due waits for its session, and is looked for when that is free
             return LONGEST_SLEEP
-        return min(LONGEST_SLEEP, (due - self._clock.now()).total_seconds())
+        return until(due, self._clock.now())
 
     async def _begin(self, taken: Taken) -> None:
         tenant, run = taken.tenant, taken.run
