@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -28,22 +26,8 @@ J = JobId("j")
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "store.db", longest_wait=0.3)
-    await opened.open()
-    yield opened
-    assert await opened.check(repair=False) == ()
-    await opened.close()
-
-
-@pytest.fixture
 def jobs(store: SqliteStore) -> SqliteJobs:
     return SqliteJobs(store)
-
-
-@pytest.fixture
-def queue(store: SqliteStore) -> SqliteQueue:
-    return SqliteQueue(store)
 
 
 def job(name: str = "j", **more: object) -> Job:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from tests.contract.test_jobs_port import J, made, standing
@@ -26,20 +24,6 @@ from everthread.storage.sqlite import SqliteStore
 HOOK = Hook("https://example.com/hook", "whsec_c2VjcmV0")
 LEASE = timedelta(seconds=60)
 R = StepId("r")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "store.db", longest_wait=0.3)
-    await opened.open()
-    yield opened
-    assert await opened.check(repair=False) == ()
-    await opened.close()
-
-
-@pytest.fixture
-def queue(store: SqliteStore) -> SqliteQueue:
-    return SqliteQueue(store)
 
 
 @pytest.fixture

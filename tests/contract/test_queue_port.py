@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -34,20 +33,6 @@ from everthread.storage.views import SqliteViews
 
 LEASE = timedelta(seconds=30)
 R = StepId("r")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "store.db", longest_wait=0.3)
-    await opened.open()
-    yield opened
-    assert await opened.check(repair=False) == ()
-    await opened.close()
-
-
-@pytest.fixture
-def queue(store: SqliteStore) -> SqliteQueue:
-    return SqliteQueue(store)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -38,20 +37,6 @@ from everthread.wire.chat import stored_messages
 
 SECRET = "Sesame Street"
 FAULT = Fault("upstream_failed", "It went wrong.")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "store.db", longest_wait=0.3)
-    await opened.open()
-    yield opened
-    assert await opened.check(repair=False) == ()
-    await opened.close()
-
-
-@pytest.fixture
-def queue(store: SqliteStore) -> SqliteQueue:
-    return SqliteQueue(store)
 
 
 @pytest.fixture
