@@ -18,8 +18,13 @@ def limit(call: Call) -> int:
     text = call.query.get("limit")
     if not text:
         return USUAL
-    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and 1 <= int(text) <= MOST):
-        raise Malformed(f"limit must be a whole number from 1 to {MOST}, not {text[:100]!r}.", param="limit")
+    return counted(text, "limit", MOST)
+
+
+def counted(text: str, param: str, most: int) -> int:
+    """How many are asked for: at least one."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and 1 <= int(text) <= most):
+        raise Malformed(f"{param} must be a whole number from 1 to {most}, not {text[:100]!r}.", param=param)
     return int(text)
 
 

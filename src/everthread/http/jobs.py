@@ -14,7 +14,7 @@ from everthread.core.turn import Envelope
 from everthread.core.view import Hook, Run
 from everthread.errors import Malformed, NotFound
 from everthread.http.hooks import vetted
-from everthread.http.items import limit, order
+from everthread.http.items import counted, limit, order
 from everthread.http.request import envelope, read_json
 from everthread.http.sessions import chosen_key
 from everthread.http.site import Call
@@ -137,10 +137,9 @@ async def runs(call: Call) -> None:
 async def next_fires(call: Call) -> None:
     standing = await found(call)
     text = call.query.get("count") or call.query.get("limit") or "5"
-    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and 1 <= int(text) <= MOST_FIRES):
-        raise Malformed(f"count must be a whole number from 1 to {MOST_FIRES}, not {text[:100]!r}.", param="count")
+    count = counted(text, "count", MOST_FIRES)
     job = standing.job
-    fires = coming(job.schedule, call.site.clock.now(), int(text)) if standing.next_at is not None else []
+    fires = coming(job.schedule, call.site.clock.now(), count) if standing.next_at is not None else []
     if job.expires_at is not None:
         fires = [at for at in fires if at <= job.expires_at]
     if job.repeat is not None:

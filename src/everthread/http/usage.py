@@ -8,6 +8,7 @@ from typing import get_args
 from everthread.core.ids import KeyId, SessionId, printable
 from everthread.core.usage import By, Wanted
 from everthread.errors import Forbidden, Malformed
+from everthread.http.items import counted
 from everthread.http.site import Call
 from everthread.wire import usage
 
@@ -92,6 +93,4 @@ def limit(call: Call) -> int:
     text = call.query.get("limit")
     if not text:
         return USUAL
-    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and 1 <= int(text) <= MOST):
-        raise Malformed(f"limit must be a whole number from 1 to {MOST}, not {text[:100]!r}.", param="limit")
-    return int(text)
+    return counted(text, "limit", MOST)
