@@ -150,6 +150,7 @@ async def test_what_an_older_file_holds_is_counted(tmp_path: Path) -> None:
 def undone(db: object) -> None:
     """The file as it was before usage was kept."""
     for statement in (
+        "CREATE TRIGGER chunk_added AFTER INSERT ON chunk BEGIN SELECT 1; END",
         "DROP TABLE usage_new",
         "DROP TABLE usage",
         "DROP TABLE usage_of_session",
@@ -157,6 +158,6 @@ def undone(db: object) -> None:
         "ALTER TABLE api_key DROP COLUMN requests_per_minute",
         "ALTER TABLE api_key DROP COLUMN tokens_per_day",
         "ALTER TABLE api_key DROP COLUMN concurrent",
-        "DELETE FROM migration WHERE number = 6",
+        "DELETE FROM migration WHERE number >= 6",
     ):
         db.execute(statement)  # type: ignore[attr-defined]

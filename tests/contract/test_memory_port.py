@@ -279,6 +279,30 @@ async def test_words_and_vectors_each_find_their_own_and_both_scores_are_told(wo
     assert "qqq" not in scores
 
 
+async def test_a_search_in_two_halves_finds_what_a_whole_one_does(world: World) -> None:
+    session = await talk(world.store, "s", 6, "k")
+    await world.read()
+    what = {"words": ["re", "2"], "model": MODEL, "limit": 3}
+    worded = await world.memory.worded(all_of(session), **what)  # type: ignore[arg-type]
+    halves = await world.memory.search(all_of(session), vector=vector("re"), worded=worded, **what)  # type: ignore[arg-type]
+    whole = await world.memory.search(all_of(session), vector=vector("re"), **what)  # type: ignore[arg-type]
+    assert {hit.passage.no: hit for hit in halves} == {hit.passage.no: hit for hit in whole}
+    assert len(whole) >= 3
+
+
+async def test_what_goes_between_the_halves_of_a_search_is_not_found_nor_what_came_in_its_place(world: World) -> None:
+    kept, gone = await talk(world.store, "kept", 1, "k"), await talk(world.store, "gone", 2, "k")
+    worded = await world.memory.worded(all_of(kept), words=["re"], model=MODEL, limit=50)
+    await world.store.delete(A, gone, now=NOW)
+    theirs = fresh("theirs", "k")
+    for number in range(2):
+        given = Commit(session=theirs, step=step(theirs, f"re theirs {number}", "re"), begins=number == 0)
+        theirs = await world.store.commit(B, given)
+    hits = await world.memory.search(all_of(kept), words=["re"], vector=None, model=MODEL, limit=50, worded=worded)
+    assert len(worded.found) > len(hits)
+    assert {hit.passage.session for hit in hits} == {"kept"}
+
+
 async def test_words_are_words_whatever_they_look_like(world: World) -> None:
     session = await world.say(fresh("s", "k"), 'a "quoted" zebra')
     view = all_of(session)

@@ -528,6 +528,17 @@ async def test_keys_are_added_listed_and_revoked(store: Store) -> None:
     assert not theirs.valid(NOW)
 
 
+async def test_keys_that_have_ended_are_found_among_some(store: Store) -> None:
+    for name, expires in (("good", None), ("later", NOW + timedelta(seconds=1)), ("past", NOW), ("revoked", None)):
+        key = ApiKey(id=KeyId(name), tenant=A, name="", digest=name.encode(), created_at=NOW, expires_at=expires)
+        await store.add_key(key)
+    await store.revoke_key(KeyId("revoked"), NOW)
+    some = [KeyId(name) for name in ("good", "later", "past", "revoked", "nobody's")]
+    assert set(await store.ended_keys(some, NOW)) == {"past", "revoked"}
+    assert await store.ended_keys(some[:2], NOW) == ()
+    assert await store.ended_keys([], NOW) == ()
+
+
 # --- trouble ---
 
 

@@ -124,10 +124,9 @@ def test_no_secret_is_ever_logged(process: Process, upstream: Upstream) -> None:
     process.client.key = made[:-3] + "xyz"
     assert process.client.say("hi").status == 401
     process.stop()
-    logged = process.printed.replace("key      et_tests", "").split("Try it:")[0]
     assert made not in process.printed
     assert "upstream-secret" not in process.printed
-    assert "Traceback" not in logged
+    assert "Traceback" not in process.printed
 
 
 def everthread(process: Process, *words: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.contract.test_archive import branch, more, talk
+from tests.contract.test_archive import branch, entry, more, talk
 from tests.contract.test_memory_port import MODEL, World, all_of, claim, reversal, seen, similarities, vector
 from tests.contract.test_store import NOW, A, fresh
 
@@ -91,6 +92,40 @@ async def test_a_scope_that_is_gone_is_not_at_hand(world: World) -> None:
     assert await world.found(all_of(other), "re", like="re") == {("t", 1)}
     await world.store.delete(A, other, now=NOW)
     assert await world.found(all_of(other), "re", like="re") == set()
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_what_is_at_hand_finds_exactly_what_the_file_has(world: World, seed: int) -> None:
+    """A second store of the same file reads all of it anew for each search."""
+    chance = random.Random(seed)
+    beside = World(world.path, serving=False)
+    await beside.store.open()
+    sessions = [await talk(world.store, f"s{number}", 2, f"k{number % 2}") for number in range(4)]
+    for number in range(25):
+        at = chance.randrange(len(sessions))
+        match chance.choice(("say", "say", "read", "branch", "delete", "forget")):
+            case "say":
+                sessions[at] = await more(world.store, sessions[at], chance.randint(1, 3))
+            case "read":
+                await world.read()
+            case "branch":
+                where = await world.store.place(A, sessions[at], await entry(world.store, sessions[at], 1))
+                sessions.append(await branch(world.store, sessions[at], where, "re another way"))
+            case "delete":
+                gone = sessions[at]
+                await world.store.delete(A, gone, now=NOW)
+                sessions = [session for session in sessions if session.thread != gone.thread]
+                sessions += [await talk(world.store, f"new {each}{number}", 1, f"k{number % 2}") for each in "st"]
+            case "forget":
+                what = Forget(text=f"s{chance.randint(0, 3)} {chance.randint(1, 3)}")
+                await world.memory.forget(A, sessions[at].scope, what, now=NOW, dry_run=False)
+        for session in chance.sample(sessions, 2):
+            view = chance.choice((seen(session), all_of(session)))
+            asked = {"words": ["re", "s1", "2"], "vector": vector("re s"), "model": MODEL, "limit": 200}
+            ours = await world.memory.search(view, **asked)  # type: ignore[arg-type]
+            theirs = await beside.memory.search(view, **asked)  # type: ignore[arg-type]
+            assert {hit.passage.no: hit for hit in ours} == {hit.passage.no: hit for hit in theirs}
+    await beside.store.close()
 
 
 # --- how many passages a scope has ---

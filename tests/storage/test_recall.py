@@ -190,6 +190,26 @@ async def test_a_word_weighs_by_how_rare_it_is_in_its_own_scope(tmp_path: Path) 
     await world.store.close()
 
 
+async def test_a_score_is_the_same_whatever_other_scopes_say(tmp_path: Path) -> None:
+    world = World(tmp_path / "store.db")
+    await world.store.open()
+    session = fresh("s", "k")
+    for number in range(1, 9):
+        session = await world.say(session, f"heron {'heron and a lot of other birds ' * number * number}", "heron")
+
+    async def scores() -> dict[str, float]:
+        hits = await world.memory.search(all_of(session), words=["heron", "lot"], vector=None, model=MODEL, limit=50)
+        return {f"{hit.passage.no}": hit.lexical for hit in hits}
+
+    before = await scores()
+    assert len(set(before.values())) > 4, "rows of different lengths fit differently"
+    for number, text in enumerate(("heron " * 300, "a lot", "something else entirely " * 100)):
+        for again in range(10):
+            await world.say(fresh(f"o{number}-{again}", f"k{number}"), text, text)
+        assert await scores() == before
+    await world.store.close()
+
+
 # --- what a search costs ---
 
 

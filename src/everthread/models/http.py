@@ -29,6 +29,7 @@ MOST_IDLE = 256  # connections kept for later
 IDLE_FOR = 25.0  # seconds that one is kept; servers usually close theirs after more
 ENDS_WITHIN = 1.0  # seconds after the last event for a message to end
 MOST_BUFFERED = 256 * 1024  # bytes that may wait for their reader
+LONGEST_HEAD = 128 * 1024  # of an answer, with what may have come along with it
 
 
 class Timeouts(msgspec.Struct, frozen=True):
@@ -45,6 +46,8 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
+        self._patience = 0.0  # until when the waiter waits
+        self._timer: asyncio.TimerHandle | None = None  # looks then; left to run on, it serves the next waiters too
         self._failure: UpstreamFailure | None = None
         self._paused = False
         self.lost: asyncio.Future[None] = self._loop.create_future()
@@ -55,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._pieces: list[bytes] = []
         self._buffered = 0
+        self._head = 0  # bytes that came before the headers were complete
         self._framed = False  # the answer says how long it is
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
@@ -72,6 +76,12 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
+        if not self.status:
+            if self._head > LONGEST_HEAD:
+                self._failure = UpstreamMalformed("The headers of the model's server do not end.")
+                self._transport.abort()
+                return
+            self._head += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
@@ -81,6 +91,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost.set_result(None)
+        if self._timer is not None:
+            self._timer.cancel()
         if self.status and not self._framed and exc is None:
             self.complete = True  # an answer without a length ends with its connection
         self._wake()
@@ -120,17 +132,20 @@ class Connection(asyncio.Protocol):
     # --- ours ---
 
     def send(self, request: bytes) -> None:
+        """Sends it at the end of the event loop's pass: requests that are ready together go out together, and their
+        server is woken once for all of them."""
         self._reset()
-        self._transport.write(request)
+        self._loop.call_soon(self._transport.write, request)
 
     async def begin(self, patience: float) -> None:
-        """Returns when the status and headers of the answer are here."""
+        """Returns when the status and headers of the answer are here, all within that time."""
+        until = self._loop.time() + patience
         while not self.status:
             if self.closed:
                 raise self._failure or UpstreamUnreachable(
                     "The model's server closed the connection without an answer."
                 )
-            await self._wait(patience, "The model's server did not answer in time.")
+            await self._wait(until - self._loop.time(), "The model's server did not answer in time.")
 
     async def read(self, patience: float) -> bytes:
         """What has come of the body since last time; nothing at its end."""
@@ -150,14 +165,31 @@ class Connection(asyncio.Protocol):
 
     async def _wait(self, patience: float, else_: str) -> None:
         waiter = self._waiter = self._loop.create_future()
-        timer = self._loop.call_later(patience, give_up, waiter)
+        self._patience = self._loop.time() + patience
+        if self._timer is None or self._timer.when() > self._patience:
+            self._look_after(patience)
         try:
             await waiter
         except TimeoutError as error:
             raise UpstreamTimeout(else_) from error
         finally:
-            timer.cancel()
             self._waiter = None
+
+    def _look_after(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        """Gives up on a waiter whose time is over."""
+        self._timer = None
+        if self._waiter is None or self._waiter.done():
+            return
+        left = self._patience - self._loop.time()
+        if left > 0:
+            self._look_after(left)
+        else:
+            self._waiter.set_exception(TimeoutError())
 
     @property
     def reusable(self) -> bool:
@@ -165,11 +197,6 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         self._transport.abort()
-
-
-def give_up(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_exception(TimeoutError())
 
 
 class Answer:

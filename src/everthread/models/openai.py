@@ -29,6 +29,7 @@ __all__ = ["OpenAI", "Timeouts"]
 LONGEST_ERROR = 64 * 1024
 LONGEST_LIST = 4 * 1024 * 1024
 LISTING_TAKES = 10.0  # seconds at most
+SIGNS_OF_LIFE = 10  # times the silence that is borne: for so long a server may send comments and no event
 
 
 class OpenAI:
@@ -43,10 +44,15 @@ class OpenAI:
             if answer.status != 200:
                 raise self._failure(answer, await answer.text(longest=LONGEST_ERROR))
             reading = Reading(secret=self._key)
+            clock = asyncio.get_running_loop().time
+            since = 0.0  # when it began to send comments only
             try:
                 while not reading.done and (data := await answer.read()):
                     if events := reading.feed(data):
+                        since = 0.0
                         yield events
+                    elif clock() - (since := since or clock()) > SIGNS_OF_LIFE * self._origin.timeouts.silence:
+                        raise UpstreamTimeout("The model's server sends signs of life, and no word.")
             except UpstreamDisconnected:
                 if not reading.complete:
                     raise

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import msgspec
 
+from everthread.core.cause import CAUSE
 from everthread.core.ports import Clock, Model, ModelCard
 from everthread.core.turn import ModelEvents, Prompt
 from everthread.errors import (
+    Failure,
     ModelNotFound,
     UpstreamFailed,
     UpstreamFailure,
@@ -53,25 +56,35 @@ class Pool:
         self._cards: tuple[float, tuple[ModelCard, ...]] | None = None
 
     async def stream(self, prompt: Prompt) -> ModelEvents:
-        name = await self._upstream_name(prompt.model)
-        tries = [name] * (1 + RETRIES) + [other for other in self._fallbacks if other != name]
-        while True:
-            begun = False
-            try:
-                async with aclosing(self._model.stream(msgspec.structs.replace(prompt, model=tries[0]))) as events:
-                    async for some in events:
-                        begun = True
-                        yield some
-                return
-            except WORTH_A_RETRY as failure:
-                pause = self._before_next(failure, number=1 + RETRIES - tries.count(name))
-                left = tries[1:] if pause is not None else [other for other in tries[1:] if other != tries[0]]
-                if begun or not left or (isinstance(failure, UpstreamFailed) and failure.final):
-                    raise
-                log.warning("upstream model %s: %s; trying again with %s", tries[0], failure.code, left[0])
-            if left[0] == tries[0]:
-                await self._pause(pause or 0.0)
-            tries = left
+        """What the model says; how long it took is put down to what it was asked for."""
+        began = time.perf_counter()
+        name, code = "", "interrupted"
+        try:
+            name = await self._upstream_name(prompt.model)
+            tries = [name] * (1 + RETRIES) + [other for other in self._fallbacks if other != name]
+            while True:
+                begun = False
+                try:
+                    async with aclosing(self._model.stream(msgspec.structs.replace(prompt, model=tries[0]))) as events:
+                        async for some in events:
+                            begun = True
+                            yield some
+                    code = ""
+                    return
+                except WORTH_A_RETRY as failure:
+                    pause = self._before_next(failure, number=1 + RETRIES - tries.count(name))
+                    left = tries[1:] if pause is not None else [other for other in tries[1:] if other != tries[0]]
+                    if begun or not left or (isinstance(failure, UpstreamFailed) and failure.final):
+                        raise
+                    log.warning("upstream model %s: %s; trying again with %s", tries[0], failure.code, left[0])
+                if left[0] == tries[0]:
+                    await self._pause(pause or 0.0)
+                tries = left
+        except Failure as failure:
+            code = failure.code
+            raise
+        finally:
+            note(name, prompt, code, time.perf_counter() - began)
 
     def _before_next(self, failure: UpstreamFailure, number: int) -> float | None:
         """How long to wait before the next try; None when it asks for longer than anyone should wait."""
@@ -98,9 +111,19 @@ class Pool:
 
     async def _known(self) -> tuple[ModelCard, ...]:
         now = self._clock.now().timestamp()
-        if self._cards is None or now - self._cards[0] > CARDS_KEPT:
+        if self._cards is None or abs(now - self._cards[0]) > CARDS_KEPT:
             self._cards = (now, await self._model.cards())
         return self._cards[1]
 
     async def close(self) -> None:
         await self._model.close()
+
+
+def note(model: str, prompt: Prompt, code: str, seconds: float) -> None:
+    """Puts a call down to its cause; those that no client sees are told of in the log."""
+    if (cause := CAUSE.get()) is not None:
+        cause.upstream += seconds
+    level = logging.INFO if prompt.auxiliary else logging.DEBUG
+    if log.isEnabledFor(level):
+        fields = {"model": model, "ms": round(seconds * 1000, 1), **({"code": code} if code else {})}
+        log.log(level, "a hidden call" if prompt.auxiliary else "a call", extra={"fields": fields})

@@ -38,6 +38,9 @@ class Aside:
                 self._db.execute("PRAGMA query_only = ON")
             return job(self._db)
         except sqlite3.Error as error:
+            if self._db is not None:  # it may be left in the middle of something: the next read gets another
+                self._db.close()
+                self._db = None
             raise self._watch.unavailable(error) from error
 
     async def close(self) -> None:

@@ -233,9 +233,9 @@ def flush(path: Path) -> None:
 
 
 def failed(database: Path, target: Path, error: sqlite3.Error) -> StoreUnavailable:
-    if opening.coded(error) and error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+    if opening.code(error) == sqlite3.SQLITE_FULL:
         return StoreUnavailable(f"The disk is full: the backup {target} was not written. Make room there first.")
-    if opening.coded(error) and opening.damage(error) is None:
+    if opening.code(error) is not None and opening.damage(error) is None:
         return StoreUnavailable(f"The backup {target} was not written: {error}.")
     return StoreDamaged(
         f"The database {database} is damaged ({error}), so a copy of it would be no backup and was not kept."
@@ -333,7 +333,7 @@ def brought_back(backup: Path, database: Path, *, now: datetime, report: Report 
                 found = contents(db, opening.schema(db, copy))
                 db.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.Error as error:
-            if opening.coded(error) and error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            if opening.code(error) == sqlite3.SQLITE_FULL:
                 raise StoreUnavailable(f"The disk is full: {backup} was not restored. Make room first.") from error
             raise StoreDamaged(f"{backup} is damaged and was not restored ({error}).") from error
         flush(copy)

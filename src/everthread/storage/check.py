@@ -276,7 +276,7 @@ def index_steps(db: sqlite3.Connection) -> list[Problem]:
     for tenant, thread, lineage, seq, step, said_at, given, output in steps:
         (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
         home = (tenant, scope, thread, lineage)
-        db.executemany(chunks.INSERT, chunks.rows(home, seq, step, said_at, said(given, output)))
+        chunks.add(db, chunks.rows(home, seq, step, said_at, said(given, output)))
     return [Problem(f"{len(steps)} steps were not in the index", mended=True)] if steps else []
 
 

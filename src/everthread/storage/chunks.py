@@ -3,27 +3,54 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from everthread.core.ids import Tenant
 from everthread.core.messages import Message
-from everthread.storage import outbox, paths
+from everthread.storage import outbox, paths, terms
 from everthread.storage.rows import pieces
+from everthread.storage.writer import Later
 from everthread.wire.chat import stored_messages
 
 INSERT = "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INDEXED = "chunk_fts (rowid, terms)"
 
+Row = tuple[Any, ...]
 Home = tuple[str, int, str, str]  # tenant, the scope's number, thread, lineage
 
 
-def rows(
-    home: Home, seq: int, step: str | None, said_at: int, messages: Sequence[Message]
-) -> Iterator[tuple[Any, ...]]:
-    """A row of `chunk` for each piece of these messages."""
+def rows(home: Home, seq: int, step: str | None, said_at: int, messages: Sequence[Message]) -> Iterator[Row]:
+    """A row of `chunk`, without its number, for each piece of these messages."""
     for number, message in enumerate(messages):
         for start, text in pieces(message.text):
-            yield (None, *home, seq, message.role, said_at, text, step, message.name, number, start)
+            yield (*home, seq, message.role, said_at, text, step, message.name, number, start)
+
+
+def add(db: sqlite3.Connection, new: Iterable[Row]) -> None:
+    """The pieces, and their words in the index."""
+    numbered = list(enumerate(new, start=last(db) + 1))
+    db.executemany(INSERT, [(no, *row) for no, row in numbered])
+    db.executemany(
+        f"INSERT INTO {INDEXED} VALUES (?, ?)",  # noqa: S608
+        [(no, terms_of(row)) for no, row in numbered],
+    )
+
+
+def put_off(db: sqlite3.Connection, later: Later, new: Iterable[Row]) -> None:
+    """The same at the end of the transaction."""
+    for row in new:
+        no = later.number("chunk", lambda: last(db))
+        later.insert("chunk", (no, *row))
+        later.insert(INDEXED, (no, terms_of(row)))
+
+
+def last(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT coalesce(max(no), 0) FROM chunk").fetchone()[0])
+
+
+def terms_of(row: Row) -> str:
+    return terms.scoped(row[1], row[7])
 
 
 def add_imported(db: sqlite3.Connection, home: Home, prior: bytes | None, now: int) -> None:
@@ -32,7 +59,7 @@ def add_imported(db: sqlite3.Connection, home: Home, prior: bytes | None, now: i
         return
     tenant, scope, thread, _ = home
     for number, exchange in enumerate(paths.imported(db, Tenant(tenant), prior)):
-        db.executemany(INSERT, rows(home, -number, None, now, stored_messages(exchange.messages)))
+        add(db, rows(home, -number, None, now, stored_messages(exchange.messages)))
     keyed = db.execute("SELECT 1 FROM scope WHERE no = ? AND session_key IS NOT NULL", (scope,)).fetchone()
     if keyed:
         outbox.add(db, tenant, scope, kind="thread", name=thread, now=now)

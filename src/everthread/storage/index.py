@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import msgspec
 
-from everthread.core.ids import SessionId
-from everthread.core.memory import Found, Passage, View, Work
+from everthread.core.ids import SessionId, Tenant
+from everthread.core.memory import Found, Passage, View, Worded, Work
 from everthread.storage import sight, terms
 from everthread.storage.near import AtHand, Block, Similarities, some
 from everthread.storage.rows import moment
@@ -19,13 +19,21 @@ from everthread.storage.sight import Paths, Sight
 AHEAD = 400  # best fits looked at first, so that most of the similar ones have a score too
 READ_AT_ONCE = 500
 
-PASSAGE = (
-    "chunk.no, chunk.step, thread.root, chunk.thread, chunk.lineage, chunk.seq, chunk.message, chunk.start,"
-    " chunk.role, chunk.name, chunk.said_at, chunk.text"
+COLUMNS = (
+    "chunk.no, chunk.step, chunk.thread, chunk.lineage, chunk.seq, chunk.message, chunk.start, chunk.role, chunk.name,"
+    " chunk.said_at, chunk.text"
 )
+PASSAGE = f"thread.root, {COLUMNS}"
 WITH_THREAD = (
     "JOIN thread ON thread.tenant = chunk.tenant AND thread.thread = chunk.thread AND thread.deleted_at IS NULL"
 )
+CHOSEN = f"""
+    SELECT {COLUMNS} FROM json_each(?) AS asked CROSS JOIN chunk ON chunk.no = asked.value AND chunk.scope = ?
+"""  # noqa: S608
+ROOTS = """
+    SELECT thread, root FROM thread
+    WHERE tenant = ? AND thread IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL
+"""
 WITHOUT_VECTOR = """
     NOT EXISTS (SELECT 1 FROM vector
         WHERE vector.scope = chunk.scope AND vector.chunk = chunk.no AND vector.model = ?)
@@ -33,7 +41,7 @@ WITHOUT_VECTOR = """
 
 
 def passage_of(row: tuple[Any, ...]) -> Passage:
-    (no, step, root, thread, lineage, seq, message, start, role, name, said_at, text) = row
+    (root, no, step, thread, lineage, seq, message, start, role, name, said_at, text) = row
     return Passage(
         no=no,
         step=step,
@@ -91,6 +99,11 @@ def in_portions(db: sqlite3.Connection, query: str, names: Iterable[Any]) -> Ite
         yield from db.execute(query.format(", ".join("?" * len(part))), part).fetchall()
 
 
+def listed(names: Sequence[str] | Sequence[int]) -> str:
+    """Names, as `json_each` takes them."""
+    return msgspec.json.encode(names).decode()
+
+
 class Search(msgspec.Struct, frozen=True):
     """What is looked for."""
 
@@ -107,25 +120,45 @@ class Index(msgspec.Struct, frozen=True):
     hand: AtHand
     similarities: Similarities
 
-    def search(self, db: sqlite3.Connection, view: View, what: Search) -> tuple[Found, ...]:
+    def worded(self, db: sqlite3.Connection, view: View, words: Sequence[str], *, model: str, limit: int) -> Worded:
+        """The first half of a search, for which its vector is not needed."""
+        scope = sight.scope_number(db, view.tenant, view.scope)
+        if scope is None or limit < 1:
+            return Worded()
+        seen = sight.outside(db, self.paths, view, scope)
+        rows, block = self.hand.passages(db, scope), self.hand.held(db, scope, model)
+        return Worded(*lexical(db, scope, words, seen, limit, rows=rows, block=block))
+
+    def search(
+        self, db: sqlite3.Connection, view: View, what: Search, worded: Worded | None = None
+    ) -> tuple[Found, ...]:
+        """What has the words and what is similar. What was `worded` a moment ago is looked at again: it may be gone."""
+        worded = worded or self.worded(db, view, what.words, model=what.model, limit=what.limit)
         scope = sight.scope_number(db, view.tenant, view.scope)
         if scope is None or what.limit < 1:
             return ()
         seen = sight.outside(db, self.paths, view, scope)
-        block: Block | None = None
-        if what.vector is not None and any(what.vector):
-            block = self.hand.block(db, scope, what.model, len(what.vector))
-        rows = self.hand.passages(db, scope)
-        found, scores = lexical(db, scope, what.words, seen, what.limit, rows=rows, block=block)
         cosines: dict[int, float] = {}
-        if what.vector is not None and block is not None:
-            cosines = self.similar(db, scope, what.vector, what, seen) | self.compared(db, scope, what, found)
-        query = f"SELECT {PASSAGE} FROM chunk {WITH_THREAD} WHERE chunk.no IN ({{}})"  # noqa: S608
-        passages = map(passage_of, in_portions(db, query, dict.fromkeys((*found, *cosines))))
+        if what.vector is not None and any(what.vector):
+            near = self.similar(db, scope, what.vector, what, seen)
+            cosines = near | self.compared(db, scope, what, [no for no in worded.found if no not in near])
         return tuple(
-            Found(numbered(passage, seen), scores.get(passage.no, 0.0), cosines.get(passage.no, 0.0))
-            for passage in passages
+            Found(passage, worded.scores.get(passage.no, 0.0), cosines.get(passage.no, 0.0))
+            for passage in passages(db, view.tenant, scope, {*worded.found, *cosines}, seen)
         )
+
+    def alike(
+        self, db: sqlite3.Connection, view: View, passage: int, others: Sequence[int], *, model: str
+    ) -> dict[int, float]:
+        """The cosines of some passages with one of them."""
+        scope = sight.scope_number(db, view.tenant, view.scope)
+        if scope is None:
+            return {}
+        vectors = {row[0]: row[1] for row in some(db, scope, model, [passage, *others])}
+        if passage not in vectors:
+            return {}
+        cosines = self.similarities(vectors[passage], list(vectors.values()))
+        return dict(zip(vectors, cosines, strict=True))
 
     def similar(self, db: sqlite3.Connection, scope: int, vector: bytes, what: Search, seen: Sight) -> dict[int, float]:
         """The cosines of the most similar passages that are seen."""
@@ -141,10 +174,16 @@ class Index(msgspec.Struct, frozen=True):
         return known | {row[0]: cosine for row, cosine in zip(rows, cosines, strict=True)}
 
 
-def numbered(passage: Passage, seen: Sight) -> Passage:
-    """A passage with the number that its path has for it."""
-    number = seen.number(passage.lineage, passage.seq)
-    return passage if number is None or number == passage.seq else msgspec.structs.replace(passage, seq=number)
+def passages(
+    db: sqlite3.Connection, tenant: Tenant, scope: int, chunks: Collection[int], seen: Sight
+) -> Iterator[Passage]:
+    """Those of a scope's passages that are seen, each with the number that its path has for it."""
+    rows = db.execute(CHOSEN, (listed(sorted(chunks)), scope)).fetchall()
+    roots = dict(db.execute(ROOTS, (tenant, listed(list({row[2] for row in rows})))).fetchall())
+    for row in rows:
+        root, number = roots.get(row[2]), seen.number(row[3], row[4])
+        if root is not None and number is not None:
+            yield passage_of((root, *row[:4], number, *row[5:]))
 
 
 # --- what has no vector yet ---

@@ -82,7 +82,7 @@ def append(
             ),
         )
         home = (tenant, scope, session.thread, session.lineage)
-        db.executemany(chunks.INSERT, chunks.rows(home, seq, step, now, (message,)))
+        chunks.add(db, chunks.rows(home, seq, step, now, (message,)))
         outbox.add(db, tenant, scope, kind="step", name=step, now=now)
         steps.append(step)
     return tuple(steps)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Collection
 from typing import Any
 
 from everthread.core.ids import KeyId, Tenant
@@ -78,6 +80,15 @@ def revoke(db: sqlite3.Connection, name: KeyId, now: int) -> bool:
     found = db.execute("UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, name))
     drop_waiting(db, name)
     return found.rowcount == 1
+
+
+def ended(db: sqlite3.Connection, some: Collection[KeyId], now: int) -> tuple[KeyId, ...]:
+    rows = db.execute(
+        "SELECT id FROM api_key WHERE id IN (SELECT value FROM json_each(?))"
+        " AND (revoked_at IS NOT NULL OR expires_at <= ?)",
+        (json.dumps(list(some)), now),
+    )
+    return tuple(KeyId(name) for (name,) in rows)
 
 
 def unhook(db: sqlite3.Connection, name: KeyId, url: str) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable
+from functools import partial
 
 import msgspec
 
-from everthread.core.ids import StepId, run_id
+from everthread.core.ids import SessionId, StepId, Tenant, run_id
+from everthread.core.ports import Hold
+from everthread.core.session import Session
 from everthread.core.turn import OnBusy
 from everthread.errors import SessionBusy
 
@@ -84,3 +87,39 @@ class Lines:
                 turn.set_result(None)
                 return
         del self._lines[name]
+
+
+class Claim:
+    """A session that is held for as long as this is entered. No generator: each turn would pay for it."""
+
+    def __init__(
+        self,
+        lines: Lines,
+        find: Callable[[Tenant, SessionId], Session | None],
+        asked: tuple[Tenant, SessionId],
+        *,
+        by: StepId,
+        on_busy: OnBusy,
+        patient: bool,
+    ) -> None:
+        self._lines = lines
+        self._find = find
+        self._asked = asked
+        self._by = by
+        self._on_busy = on_busy
+        self._patient = patient
+
+    async def __aenter__(self) -> Hold:
+        tenant, session_id = self._asked
+        session = self._find(tenant, session_id)
+        self._name = (tenant, session.root if session else session_id)
+        if await self._lines.take(self._name, self._by, self._on_busy, patient=self._patient):
+            try:
+                session = self._find(tenant, session_id)  # it has moved on meanwhile
+            except BaseException:
+                self._lines.release(self._name)
+                raise
+        return Hold(tenant, session_id, session, partial(self._lines.listen, self._name))
+
+    async def __aexit__(self, *_: object) -> None:
+        self._lines.release(self._name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from everthread.core.memory import (
     Source,
     Told,
     View,
+    Worded,
     Work,
 )
 from everthread.storage import index, outbox, seen, sight, told
@@ -96,8 +97,9 @@ class SqliteMemory:
         if any(claim.state == "reversed" for claim in claims):
             self._store.news()
 
-    async def done(self, work: Work) -> None:
-        await self._store.writing(lambda db: outbox.done(db, work), after=nothing)
+    async def done(self, *works: Work) -> None:
+        if works:
+            await self._store.writing(lambda db: outbox.done(db, works), after=nothing)
 
     async def failed(self, work: Work, *, failure: str, again: datetime | None, now: datetime) -> None:
         at = stamp(again) if again is not None else None
@@ -127,11 +129,24 @@ class SqliteMemory:
         with self._store.reading() as db:
             return sight.speakers(db, view)
 
+    async def worded(self, view: View, *, words: Sequence[str], model: str, limit: int) -> Worded:
+        return await self._store.searching(lambda db: self._index.worded(db, view, words, model=model, limit=limit))
+
     async def search(
-        self, view: View, *, words: Sequence[str], vector: bytes | None, model: str, limit: int
+        self,
+        view: View,
+        *,
+        words: Sequence[str],
+        vector: bytes | None,
+        model: str,
+        limit: int,
+        worded: Worded | None = None,
     ) -> tuple[Found, ...]:
         what = index.Search(words, vector, model, limit)
-        return await self._store.searching(lambda db: self._index.search(db, view, what))
+        return await self._store.searching(lambda db: self._index.search(db, view, what, worded))
+
+    async def alike(self, view: View, passage: int, others: Sequence[int], *, model: str) -> Mapping[int, float]:
+        return await self._store.searching(lambda db: self._index.alike(db, view, passage, others, model=model))
 
     async def about(self, view: View, steps: Sequence[StepId]) -> tuple[Claim, ...]:
         return await self._asking(view, lambda witness: witness.about(steps))

@@ -141,6 +141,11 @@ class AtHand:
         self._blocks.move_to_end(name)
         return block
 
+    def held(self, db: sqlite3.Connection, scope: int, model: str) -> Block | None:
+        """A block, if it is at hand."""
+        self._read_notes(db)
+        return self._blocks.get((scope, model))
+
     def passages(self, db: sqlite3.Connection, scope: int) -> int:
         """How many a scope has: what came since the last time is added."""
         self._read_notes(db)

@@ -156,13 +156,15 @@ def refusal(path: Path, error: Exception) -> StoreUnavailable:
 
 def damage(error: BaseException | None) -> int | None:
     """The code by which SQLite says that the file itself is not sound; None for any other failure."""
-    code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.Error) and coded(error) else None
-    return code if code in DAMAGE else None
+    found = code(error)
+    return found if found in DAMAGE else None
 
 
-def coded(error: sqlite3.Error) -> bool:
-    """Those that the Python module raises by itself have no code."""
-    return "sqlite_errorcode" in vars(error)
+def code(error: BaseException | None) -> int | None:
+    """SQLite's own code for a failure; None for those that the Python module raises by itself."""
+    if not isinstance(error, sqlite3.Error) or "sqlite_errorcode" not in vars(error):
+        return None
+    return error.sqlite_errorcode & 0xFF
 
 
 def beside(path: Path, ending: str) -> Path:

@@ -50,8 +50,8 @@ def waiting(
     return tuple(found.values())[:limit]
 
 
-def done(db: sqlite3.Connection, work: Work) -> None:
-    db.execute("DELETE FROM outbox WHERE no = ? AND tenant = ?", (work.no, work.tenant))
+def done(db: sqlite3.Connection, works: Sequence[Work]) -> None:
+    db.executemany("DELETE FROM outbox WHERE no = ? AND tenant = ?", [(work.no, work.tenant) for work in works])
 
 
 def failed(db: sqlite3.Connection, work: Work, *, failure: str, again: int | None, now: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from everthread.storage.sqlite import SqliteStore, nothing
 TAKEN_AT_ONCE = 50  # runs: a short while for those who wait
 LOOKED_AT = 200  # of which several may be of one session
 HELD_AT_ONCE = 100
+FAR = timedelta(hours=1)  # no run is put off for so long: one that seems to be was, by a clock that has been set back
 
 AT_ONCE = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NULL"
 LATER = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NOT NULL"
@@ -35,6 +36,9 @@ FREE = f"""
             ORDER BY created_at, run LIMIT :limit)
         UNION ALL
         SELECT * FROM (SELECT tenant, run, session, due_at FROM {LATER} AND due_at <= :now AND {WAITS}
+            ORDER BY due_at, created_at, run LIMIT :limit)
+        UNION ALL
+        SELECT * FROM (SELECT tenant, run, session, due_at FROM {LATER} AND due_at > :far AND {WAITS}
             ORDER BY due_at, created_at, run LIMIT :limit)
         UNION ALL
         SELECT * FROM (SELECT tenant, run, session, coalesce(due_at, created_at) FROM {HELD} AND held_until <= :now
@@ -72,12 +76,13 @@ class SqliteQueue:
 
     async def take(self, worker: str, *, now: datetime, until: datetime, limit: int) -> tuple[Taken, ...]:
         with self._store.reading() as db:
-            if not db.execute(FREE, {"now": stamp(now), "limit": 1}).fetchall():
+            if not db.execute(FREE, {"now": stamp(now), "far": stamp(now + FAR), "limit": 1}).fetchall():
                 return ()
 
         def job(db: sqlite3.Connection) -> tuple[Taken, ...]:
             first: dict[tuple[str, str], str] = {}  # of each session
-            for tenant, name, session in db.execute(FREE, {"now": stamp(now), "limit": LOOKED_AT}):
+            moments = {"now": stamp(now), "far": stamp(now + FAR)}
+            for tenant, name, session in db.execute(FREE, {**moments, "limit": LOOKED_AT}):
                 first.setdefault((tenant, session), name)
             names = [(tenant, name) for (tenant, _), name in first.items()][: min(limit, TAKEN_AT_ONCE)]
             return tuple(taken_of(self._take(db, name, worker, stamp(now), stamp(until))) for name in names)

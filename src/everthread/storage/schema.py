@@ -576,4 +576,8 @@ MIGRATIONS: tuple[str, ...] = (
             sum(distilling), sum(searching)
         FROM usage_of_session GROUP BY 1, 2, 3, 4, 5;
     """,
+    # 7: who adds a piece of text adds its words to the index: a trigger would need the interpreter for each
+    """
+    DROP TRIGGER chunk_added;
+    """,
 )

@@ -280,7 +280,7 @@ def rechunk(
     if not old:
         return
     (scope,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, thread)).fetchone()
-    db.executemany(chunks.INSERT, chunks.rows((tenant, scope, thread, lineage), seq, step, said_at, messages))
+    chunks.add(db, chunks.rows((tenant, scope, thread, lineage), seq, step, said_at, messages))
     db.executemany("DELETE FROM chunk WHERE no = ?", old)
     outbox.drop(db, tenant, "thread", thread)
     outbox.add(db, tenant, scope, kind="thread", name=thread, now=now)  # it needs vectors, and no claims

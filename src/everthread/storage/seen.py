@@ -15,7 +15,7 @@ from everthread.core.ids import LineageId, StepId, Tenant
 from everthread.core.memory import Near, View
 from everthread.storage import sight, terms
 from everthread.storage.claims import claim_of
-from everthread.storage.index import in_portions
+from everthread.storage.index import in_portions, listed
 from everthread.storage.near import Similarities
 from everthread.storage.sight import Paths, Sight
 
@@ -288,11 +288,6 @@ def homes(db: sqlite3.Connection, tenant: Tenant, claims: Sequence[Claim]) -> se
     """The scopes that these claims are in."""
     query = "SELECT DISTINCT scope FROM claim WHERE tenant = ? AND claim IN (SELECT value FROM json_each(?))"
     return {scope for (scope,) in db.execute(query, (tenant, listed([claim.id for claim in claims])))}
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names, as `json_each` takes them."""
-    return msgspec.json.encode(names).decode()
 
 
 class Standing:

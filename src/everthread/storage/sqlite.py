@@ -8,10 +8,9 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, closing, contextmanager
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,7 +46,7 @@ from everthread.storage import (
     tombstones,
 )
 from everthread.storage.aside import Aside
-from everthread.storage.line import LONGEST_LINE, Lines
+from everthread.storage.line import LONGEST_LINE, Claim, Lines
 from everthread.storage.near import AtHand
 from everthread.storage.recent import Epochs, Sessions
 from everthread.storage.rows import (
@@ -72,6 +71,7 @@ T = TypeVar("T")
 MOST_HITS = 10_000  # looked at by one search
 ERASED_AT_ONCE = 20  # steps of a thread: a short while for those who wait
 SWEEPS = 3  # tries
+TRIED_OUT = 256 * 1024  # bytes
 FORGETTING = StepId("forgetting")  # who holds threads while something in them is erased
 
 
@@ -151,7 +151,13 @@ class SqliteStore:
     async def ping(self) -> None:
         if self._watch.damage is not None:
             raise self._watch.damage
-        await self._open_writer().run(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
+        with self._read() as db:
+            db.execute("SELECT 1 FROM migration LIMIT 1").fetchone()
+        if self._watch.trouble:
+            await self._open_writer().run(try_out)
+            self._watch.trouble = False
+        else:
+            await self._open_writer().run(lambda db: db.execute("SELECT 1 FROM migration LIMIT 1").fetchone())
 
     async def writing(self, job: Callable[[sqlite3.Connection], T], *, after: Callable[[], None] | None = None) -> T:
         """Runs what else is kept in this file through its one writer.
@@ -219,6 +225,10 @@ class SqliteStore:
     async def revoke_key(self, id: KeyId, now: datetime) -> bool:  # noqa: A002
         return bool(await self._write(lambda db: keys.revoke(db, id, stamp(now))))
 
+    async def ended_keys(self, some: Collection[KeyId], now: datetime) -> tuple[KeyId, ...]:
+        with self._read() as db:
+            return keys.ended(db, some, stamp(now))
+
     async def unhook_key(self, id: KeyId, url: str) -> None:  # noqa: A002
         await self._write(lambda db: keys.unhook(db, id, url))
 
@@ -248,24 +258,7 @@ class SqliteStore:
     def claim(
         self, tenant: Tenant, session_id: SessionId, *, by: StepId, on_busy: OnBusy = "queue", patient: bool = False
     ) -> AbstractAsyncContextManager[Hold]:
-        return self._claim(tenant, session_id, by, on_busy, patient=patient)
-
-    @asynccontextmanager
-    async def _claim(
-        self, tenant: Tenant, session_id: SessionId, by: StepId, on_busy: OnBusy, *, patient: bool
-    ) -> AsyncIterator[Hold]:
-        session = self._find(tenant, session_id)
-        root = session.root if session else session_id
-        waited = await self._lines.take((tenant, root), by, on_busy, patient=patient)
-        try:
-            yield Hold(
-                tenant,
-                session_id,
-                self._find(tenant, session_id) if waited else session,
-                partial(self._lines.listen, (tenant, root)),
-            )
-        finally:
-            self._lines.release((tenant, root))
+        return Claim(self._lines, self._find, (tenant, session_id), by=by, on_busy=on_busy, patient=patient)
 
     async def held(self, tenant: Tenant, session_id: SessionId) -> bool:
         session = self._find(tenant, session_id)
@@ -359,7 +352,7 @@ class SqliteStore:
                     "UPDATE replay SET step = ? WHERE tenant = ? AND key = ?",
                     (commit.step.id, tenant, commit.replay.key),
                 )
-            ledger.record(later, tenant, commit, scope)
+            ledger.record(db, later, tenant, commit, scope)
             return session
 
         try:
@@ -603,9 +596,7 @@ class SqliteStore:
 
     async def cleared(self, *, at_once: bool = True) -> None:
         """The words of rows that were deleted leave the file too: now, or with the next tidying."""
-        if at_once:
-            await self._swept()
-        else:
+        if not at_once or not await self._swept():
             self._unswept = True
 
     async def swept(self) -> None:
@@ -672,13 +663,7 @@ class SqliteStore:
                 raise IdempotencyInProgress(retry_after=1)
             return str(row[1])
 
-        def reserving(db: sqlite3.Connection) -> str | None:
-            step = job(db)
-            if step is None:
-                self._replaying.add((tenant, replay.key))
-            return step
-
-        step = await self._open_writer().run(reserving)
+        step = await self._taken((tenant, replay.key), job)
         if step is None:
             return Reserved()
         with self._read() as db:
@@ -690,6 +675,26 @@ class SqliteStore:
         if session is None:  # deleted in this very moment: it may run again
             return await self.reserve(tenant, replay, now=now)
         return Recorded(session, step_of(row[1:]))
+
+    async def _taken(self, key: tuple[Tenant, str], job: Callable[[sqlite3.Connection], str | None]) -> str | None:
+        """Runs a job that may find a key to be ours (None). It is not, if its caller has left by then."""
+        ours = left = False
+
+        def taking(db: sqlite3.Connection) -> str | None:
+            nonlocal ours
+            step = None if left else job(db)
+            if step is None and not left:
+                ours = True
+                self._replaying.add(key)
+            return step
+
+        try:
+            return await self._open_writer().run(taking)
+        except BaseException:  # nobody is there to use the key, or to release it
+            left = True
+            if ours:
+                self._replaying.discard(key)
+            raise
 
     async def release(self, tenant: Tenant, replay: Replay) -> None:
         self._replaying.discard((tenant, replay.key))
@@ -722,6 +727,13 @@ class SqliteStore:
 
 
 # --- small things ---
+
+
+def try_out(db: sqlite3.Connection) -> None:
+    """Writes as much as a long turn does, and takes it back: on a full disk, only a real write tells."""
+    db.execute("CREATE TABLE tried_out (room BLOB NOT NULL) STRICT")
+    db.execute("INSERT INTO tried_out VALUES (zeroblob(?))", (TRIED_OUT,))
+    db.execute("DROP TABLE tried_out")
 
 
 def nothing() -> None:

@@ -16,7 +16,7 @@ UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 MOST_WORDS = 24
 COMMON = 0.5  # of a scope's rows: a word in more of them tells nothing, if there are others
-LEAST = 1e-6  # what FTS5 takes for the weight of a word that is in most rows
+K1, B = 1.2, 0.75  # of BM25: how much a row's length counts
 
 
 def scoped(scope: int, text: str) -> str:
@@ -45,23 +45,46 @@ def phrases(scope: int, words: Sequence[str]) -> list[str]:
 def best(
     db: sqlite3.Connection, table: str, scope: int, words: Sequence[str], most: int, *, rows: int | None = None
 ) -> list[tuple[int, float]]:
-    """The rows of a scope that fit these words best, and how well: BM25, by how rare a word is in this scope.
+    """The rows of a scope that fit these words best, and how well: BM25 of which no number depends on other scopes.
 
-    FTS5 knows only how rare it is in the whole table; its score of each word is weighed anew. Adding up is done here:
-    SQLite would put all rows in order for it. `rows`: how many the scope has, if that is known."""
+    How rare a word is counts by this scope, how long a row is by the rows that were found; FTS5 takes both from the
+    whole table. How often a word is in a row does not count: rows are short, and it would take as long again to ask.
+    `rows`: how many the scope has, if that is known."""
     held = {phrase: number for phrase in phrases(scope, words) if (number := matches(db, table, phrase))}
     if not held:
         return []
     here = rows if rows is not None else counted(db, table, scope)[0]
     telling = {phrase: number for phrase, number in held.items() if number <= COMMON * here} or held
-    everywhere = all_rows(db, table)
-    scores: dict[int, float] = {}
+    sizes: dict[int, bytes] = {}
+    weights: dict[int, float] = {}
     for phrase, number in telling.items():
-        weight = log(1 + (here - number + 0.5) / (number + 0.5)) / rarity(everywhere, number)
-        for no, rank in db.execute(f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ?", (phrase,)):  # noqa: S608
-            scores[no] = scores.get(no, 0.0) - weight * rank
+        weight = log(1 + (here - number + 0.5) / (number + 0.5))
+        for no, size in having(db, table, phrase):
+            sizes[no] = size
+            weights[no] = weights.get(no, 0.0) + weight
+    lengths = {size: length(size) for size in set(sizes.values())}
+    usual = sum(lengths[size] for size in sizes.values()) / max(1, len(sizes))
+    shares = {size: (K1 + 1) / (1 + K1 * (1 - B + B * long / usual)) for size, long in lengths.items()}
+    scores = {no: weight * shares[sizes[no]] for no, weight in weights.items()}
     order = sorted(zip(scores.values(), scores, strict=True), reverse=True)
     return [(no, score) for score, no in order[:most]]
+
+
+def having(db: sqlite3.Connection, table: str, phrase: str) -> list[tuple[int, bytes]]:
+    """The rows with a phrase, each with FTS5's record of its length."""
+    query = (
+        f"SELECT {table}.rowid, sz FROM {table} CROSS JOIN {table}_docsize AS size"  # noqa: S608
+        f" ON size.id = {table}.rowid WHERE {table} MATCH ?"
+    )
+    return db.execute(query, (phrase,)).fetchall()
+
+
+def length(record: bytes) -> int:
+    """How many words FTS5 says that a row has: a number of seven bits to a byte."""
+    number = 0
+    for byte in record:
+        number = (number << 7) | (byte & 0x7F)
+    return number
 
 
 def counted(db: sqlite3.Connection, table: str, scope: int, after: int = 0) -> tuple[int, int]:
@@ -74,19 +97,3 @@ def counted(db: sqlite3.Connection, table: str, scope: int, after: int = 0) -> t
 def matches(db: sqlite3.Connection, table: str, phrase: str) -> int:
     query = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"  # noqa: S608
     return int(db.execute(query, (phrase,)).fetchone()[0])
-
-
-def rarity(rows: int, matching: int) -> float:
-    """The weight that FTS5 gives to a phrase."""
-    return max(LEAST, log(max(LEAST, (rows - matching + 0.5) / (matching + 0.5))))
-
-
-def all_rows(db: sqlite3.Connection, table: str) -> int:
-    """How many rows FTS5 counts: the first number of its record of averages."""
-    record = db.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()  # noqa: S608
-    number = 0
-    for byte in (record[0] if record else b"")[:8]:
-        number = (number << 7) | (byte & 0x7F)
-        if byte < 0x80:
-            break
-    return number

@@ -22,6 +22,15 @@ DAMAGED = (
     "The database is damaged: some of it cannot be read. `everthread check` says how far; go back to a backup with"
     " `everthread restore PATH --force`."
 )
+FULL = (
+    "The disk is full, so nothing can be kept; nothing was lost and nothing was changed. Free some space where the"
+    " database lies: the server goes on by itself."
+)
+LOCKED = (
+    "Another process has been writing to the database for too long; nothing was lost and nothing was changed. The"
+    " server goes on by itself when that process is done."
+)
+WORDS = {sqlite3.SQLITE_FULL: FULL, sqlite3.SQLITE_BUSY: LOCKED, sqlite3.SQLITE_LOCKED: LOCKED}
 
 
 class Watch:
@@ -37,9 +46,11 @@ class Watch:
         self._marks = b""
         self._said = False
         self.damage: StoreDamaged | None = None
+        self.trouble = False  # a statement failed, and nobody has seen since then that the file can be written to
 
     def begin(self) -> None:
         self.damage = None
+        self.trouble = False
         self._said = False
         self._handle = os.open(self._path, os.O_RDONLY)
         self._known = self._identities()
@@ -65,7 +76,8 @@ class Watch:
 
     def unavailable(self, error: Exception) -> StoreUnavailable:
         """What a failing statement means for its caller. Damage is remembered: it does not heal by itself."""
-        failure = StoreUnavailable()
+        self.trouble = True
+        failure = StoreUnavailable(WORDS.get(opening.code(error) or 0))
         if isinstance(error, sqlite3.Error) and opening.damage(error) is not None:
             if self.damage is None:
                 log.error("%s: %s (%s)", self._path, DAMAGED, error)

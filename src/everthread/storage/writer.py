@@ -1,8 +1,9 @@
 """One connection writes. Jobs that arrive together share one transaction, each in a savepoint of its own.
 
-Statements are short and run where the event loop runs; rows that nothing in the transaction needs to see are put off
-and inserted many at once. A thread does what waits for the disk: the COMMIT. If it ran the statements too, it would
-wait for the interpreter's lock after each of them: docs/decisions/001-one-writer-sqlite.md has the figures.
+What a job asks of the database is short and runs where the event loop runs. Rows that nothing in the transaction needs
+to see are put off: a thread inserts them, many with one statement, and does what waits for the disk, the COMMIT. If it
+ran the short statements too, it would wait for the interpreter's lock after each of them:
+docs/decisions/001-one-writer-sqlite.md has the figures.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
 
-from everthread.errors import StoreUnavailable
+from everthread.errors import StoreDamaged, StoreUnavailable
+from everthread.storage import opening
 from everthread.storage.watch import Watch
 
 T = TypeVar("T")
@@ -33,9 +36,24 @@ class Later:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[tuple[Any, ...]]] = {}
+        self._numbers: dict[str, int] = {}
 
     def insert(self, table: str, row: tuple[Any, ...]) -> None:
         self._rows.setdefault(table, []).append(row)
+
+    def number(self, table: str, last: Callable[[], int]) -> int:
+        """The next row's; `last` looks in the table, which is asked once."""
+        known = self._numbers.get(table)
+        self._numbers[table] = number = (last() if known is None else known) + 1
+        return number
+
+    def mark(self) -> dict[str, int]:
+        """How much is put off, for `back`."""
+        return {table: len(rows) for table, rows in self._rows.items()}
+
+    def back(self, mark: dict[str, int]) -> None:
+        """What was put off since then is not inserted: whoever put it off has failed."""
+        self._rows = {table: rows[: mark[table]] for table, rows in self._rows.items() if mark.get(table)}
 
     def write(self, db: sqlite3.Connection) -> None:
         for table, rows in self._rows.items():
@@ -47,6 +65,7 @@ class Later:
                 sql = f"INSERT INTO {table} VALUES {', '.join([marks] * len(part))}"  # noqa: S608
                 db.execute(sql, [value for row in part for value in row])
         self._rows = {}
+        self._numbers = {}
 
 
 Job = Callable[[sqlite3.Connection, Later], Any]
@@ -77,7 +96,7 @@ class Writer:
         self._idle.set()
         self._busy_since: float | None = None
         self._stopping = False
-        self._commits: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
+        self._commits: queue.SimpleQueue[tuple[list[Waiting], Later] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._commit, name="everthread-commit", daemon=True)
         self._thread.start()
 
@@ -123,6 +142,8 @@ class Writer:
             self._refuse(lost)
             return
         try:
+            if self._db.in_transaction:  # the last one failed, and could not even be rolled back then
+                self._db.execute("ROLLBACK")
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             self._not_begun(error)
@@ -135,17 +156,16 @@ class Writer:
                 if waiting.sees_all:
                     later.write(self._db)
                 self._one(waiting, later)
-            later.write(self._db)
         except Exception as error:  # whatever it is, nobody may wait for ever
-            self._done(jobs, error)
+            self._done(jobs, error, self._watch.astray())
         else:
-            self._commits.put(jobs)
+            self._commits.put((jobs, later))
 
     def _not_begun(self, error: sqlite3.Error) -> None:
         """Another process is writing: try again shortly. Anything else, or too long, is told to those who wait."""
         now = self._loop.time()
         self._busy_since = self._busy_since or now
-        busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+        busy = opening.code(error) == sqlite3.SQLITE_BUSY
         if busy and now - self._busy_since < LONGEST_BUSY:
             self._loop.call_later(BUSY_AGAIN, self._begin)
             return
@@ -155,10 +175,11 @@ class Writer:
     def _refuse(self, error: Exception) -> None:
         jobs = list(self._waiting)
         self._waiting.clear()
-        self._done(jobs, error)
+        self._done(jobs, error, self._watch.astray())
 
     def _one(self, waiting: Waiting, later: Later) -> None:
         db = self._db
+        before = later.mark()
         db.execute("SAVEPOINT job")
         try:
             waiting.result = waiting.job(db, later)
@@ -166,23 +187,26 @@ class Writer:
             if not db.in_transaction:  # the engine gave up the whole transaction
                 raise
             db.execute("ROLLBACK TO job")
+            later.back(before)
             waiting.failure = self._watch.unavailable(error) if isinstance(error, sqlite3.Error) else error
         db.execute("RELEASE job")
 
     def _commit(self) -> None:
-        """The thread: commits, and says so."""
-        while (jobs := self._commits.get()) is not None:
-            failed: sqlite3.Error | None = None
+        """The thread: inserts what was put off, commits, and says so."""
+        while (next_one := self._commits.get()) is not None:
+            jobs, later = next_one
+            failed: Exception | None = None
             try:
+                later.write(self._db)
                 self._db.execute("COMMIT")
-            except sqlite3.Error as error:
+            except Exception as error:  # whatever it is, nobody may wait for ever
                 failed = error
-            self._loop.call_soon_threadsafe(self._done, jobs, failed)
+            self._loop.call_soon_threadsafe(self._done, jobs, failed, self._watch.astray())
 
-    def _done(self, jobs: list[Waiting], failed: Exception | None) -> None:
+    def _done(self, jobs: list[Waiting], failed: Exception | None, lost: StoreDamaged | None) -> None:
         if failed is not None and self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-        lost = self._watch.astray()
+            with suppress(sqlite3.Error):  # then it is done before the next one begins
+                self._db.execute("ROLLBACK")
         self._astray = lost is not None
         failed = lost or failed
         for waiting in jobs:
