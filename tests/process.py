@@ -16,6 +16,9 @@ from front_door import KEY, Client
 class Process:
     """`everthread serve` with a home of its own."""
 
+    program: tuple[str, ...] = ("-m", "everthread")
+    within: tuple[str, ...] = ()  # a command that runs it
+
     def __init__(self, home: Path, **environ: str) -> None:
         self._environ = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("EVERTHREAD_", "OPENAI_"))},
@@ -30,7 +33,7 @@ class Process:
         self._output = self._log.open("ab")
         before = self._log.stat().st_size
         self.running = subprocess.Popen(
-            [sys.executable, "-m", "everthread", "serve", "--port", "0"],
+            [*self.within, sys.executable, *self.program, "serve", "--port", "0"],
             env=self._environ,
             stdout=self._output,
             stderr=self._output,

@@ -19,7 +19,7 @@ from front_door import KEY, Client, Everthread
 from upstream import Upstream
 
 ROOT = Path(__file__).parent.parent
-FOREIGN = {".venv", ".venv-compat", "node_modules"}
+FOREIGN = {".venv", ".venv-compat", ".venv-peers", "node_modules"}
 FAILURES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Failure)]
 
 

@@ -33,7 +33,7 @@ class Upstream:
         self.url = f"http://127.0.0.1:{self.port}/v1"
 
     async def _listen(self) -> asyncio.Server:
-        return await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        return await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=2048)
 
     def reset(self) -> None:
         self.requests.clear()

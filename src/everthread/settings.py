@@ -47,11 +47,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cors_origins: Names = ()
     unnamed_ttl_hours: Annotated[int, msgspec.Meta(ge=1)] = 168
     answer_without_history: bool = False
+    turns_at_once: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 2048
     connect_timeout: Seconds = 5.0
     first_byte_timeout: Seconds = 60.0
     silence_timeout: Seconds = 60.0
     hub_url: str = "https://huggingface.co"
-    log_level: str = "warning"
+    log: Literal["auto", "json", "text"] = "auto"
+    log_level: str = "info"
 
     @property
     def database(self) -> Path:

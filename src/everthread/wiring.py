@@ -33,7 +33,10 @@ from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnre
 from everthread.hooks.courier import HttpCourier
 from everthread.http import auth, request
 from everthread.http.auth import Gate, new_key
+from everthread.http.guests import Guests
+from everthread.http.room import Room
 from everthread.http.site import Check, Finding, Site
+from everthread.http.visits import Visits
 from everthread.models.embedded import gguf, vocabulary, weights
 from everthread.models.embedded.local import Local
 from everthread.models.openai import OpenAI, Timeouts
@@ -84,7 +87,7 @@ TIDY_AT_ONCE = 10  # threads: a small portion, so that nobody waits
 REPLAYS_KEPT = timedelta(hours=48)
 LEAST_DISK = 100 * 1024 * 1024
 SHORTEST_STRONG_KEY = 24
-LAST_WORDS = 10.0  # seconds that runs get to finish when the server stops; the next one takes up the others
+LAST_WORDS = 1.0  # seconds that runs get to finish when all else has ended; the next process takes up the others
 FEW = 2  # turns: with more of them, reading for memory stands back
 SLOW_READING = 60.0  # seconds behind
 
@@ -98,13 +101,13 @@ class RandomIds:
     """Milliseconds, then chance: they sort by time and cannot be guessed."""
 
     def __init__(self) -> None:
-        self._chance = b""  # the system is asked for many ids' worth at once
+        self._chance: list[str] = []  # the system is asked for many ids' worth at once
 
     def new(self) -> str:
         if not self._chance:
-            self._chance = os.urandom(8 * 512)
-        eight, self._chance = self._chance[:8], self._chance[8:]
-        return f"{time.time_ns() // 1_000_000:011x}{eight.hex()}"
+            digits = os.urandom(8 * 512).hex()
+            self._chance = [digits[start : start + 16] for start in range(0, len(digits), 16)]
+        return f"{time.time_ns() // 1_000_000:011x}{self._chance.pop()}"
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -313,8 +316,11 @@ async def site(
     store.news = post.wake
     await queue.abandoned()  # there is one server process per file
     await outgoing.abandoned()
-    working = [asyncio.create_task(work) for work in (runs.work(), scheduler.run(), post.work())]
+    guests, visits = Guests(store, clock), Visits()
+    runs.spent = visits.spent
+    working = [asyncio.create_task(work) for work in (runs.work(), scheduler.run(), post.work(), guests.watch())]
     reading = asyncio.create_task(remembering.run()) if on else None
+    room = Room(settings.turns_at_once)
     try:
         yield Site(
             turns=turns,
@@ -343,14 +349,18 @@ async def site(
             clock=clock,
             ids=ids,
             gate=rules,
+            room=room,
+            guests=guests,
+            visits=visits,
             checks=checks(settings, store, chosen, memory, embedder),
-            figures=lambda: figures(memory, clock),
+            figures=lambda: figures(memory, clock, room),
             limits={
                 "body_bytes": request.LARGEST_BODY,
                 "messages": chat.MOST_MESSAGES,
                 "session_id_length": 256,
                 "session_key_length": 256,
                 "context_budget": budget,
+                "turns_at_once": room.most,
             },
         )
     finally:
@@ -463,7 +473,7 @@ def checks(settings: Settings, store: Store, chosen: Choice, memory: Memory, emb
         lag = await memory.lag()
         behind = seconds_behind(lag, SystemClock().now())
         return Finding(
-            f"{behind:.0f} s behind, {lag.waiting} to be read, {lag.dead} given up; vectors: {embedder.name}",
+            f"vectors: {embedder.name}",
             {"memory_lag": behind, "memory_waiting": lag.waiting, "memory_dead": lag.dead},
             slow=behind > SLOW_READING,
         )
@@ -471,9 +481,12 @@ def checks(settings: Settings, store: Store, chosen: Choice, memory: Memory, emb
     return {"store": stored, "upstream": upstream, "disk": disk, "memory": remembered}
 
 
-async def figures(memory: Memory, clock: Clock) -> dict[str, float]:
+async def figures(memory: Memory, clock: Clock, room: Room) -> dict[str, float]:
     lag = await memory.lag()
     return {
+        "everthread_turns_at_work": room.taken,
+        "everthread_turns_refused": room.refused,
+        "everthread_tasks": len(asyncio.all_tasks()),
         "everthread_memory_lag_seconds": seconds_behind(lag, clock.now()),
         "everthread_memory_waiting": lag.waiting,
         "everthread_memory_dead_letters": lag.dead,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from neighbours import ENDLESS, Town, settle
+from statements import Statements
 
 from belongings import Keyring
 from front_door import Everthread
@@ -32,9 +33,10 @@ def listener() -> Iterator[Receiver]:
 def town(own_upstream: Upstream, listener: Receiver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
     home: Path = tmp_path_factory.mktemp("town")
     patient = {"webhook_hosts": "127.0.0.1", "context_budget": "2000", "first_byte_timeout": "900"}
-    server = Everthread(home, own_upstream.url, **patient)
+    with Statements.of_all_connections() as statements:
+        server = Everthread(home, own_upstream.url, **patient)
     try:
-        town = settle(server.url, Keyring(server.settings), own_upstream, listener)
+        town = settle(server.url, Keyring(server.settings), own_upstream, listener, statements)
         yield town
         town.owner.client.send("POST", f"/v1/runs/{town.theirs['run_id'][ENDLESS]}/stop", b"")
     finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from probes import lookalikes
+from statements import Statements
 
 from belongings import OWNERS, STRANGERS, Belongings, Keyring, furnish
 from everthread.core.view import Hook
@@ -27,6 +28,7 @@ class Town:
     keys: Keyring
     upstream: Upstream
     receiver: Receiver
+    statements: Statements  # that its store is asked
     owner: Belongings
     knowing: Belongings  # a stranger who has got hold of the owner's names
     guessing: Belongings  # a stranger who makes names up
@@ -38,7 +40,9 @@ class Town:
         self.secrets = [*self.owner.words, *self.owner.names, *self.owner.secrets]
 
 
-def settle(url: str, keys: Keyring, upstream: Upstream, receiver: Receiver) -> Town:
+def settle(
+    url: str, keys: Keyring, upstream: Upstream, receiver: Receiver, statements: Statements | None = None
+) -> Town:
     hook = {"url": receiver.url, "secret": SECRET}
     (owners,) = keys.make("owner", hook=Hook(receiver.url, SECRET))
     knows, guesses = keys.make("knowing", "guessing")
@@ -47,6 +51,7 @@ def settle(url: str, keys: Keyring, upstream: Upstream, receiver: Receiver) -> T
         keys,
         upstream,
         receiver,
+        statements or Statements(),
         furnish(Client(url, owners), upstream, OWNERS, owner="owner", hook=hook),
         furnish(Client(url, knows), upstream, STRANGERS, owner="knows", hook=hook),
         furnish(Client(url, guesses), upstream, STRANGERS, owner="guess", hook=hook),

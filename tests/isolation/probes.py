@@ -51,8 +51,8 @@ class Probe:
     astray: bool = False  # the path itself leads to what is not the asker's
     at_home: bool = False  # the path leads to what is the asker's own
 
-    def send(self, client: Client) -> Answer:
-        return client.send(self.method, self.path, self.body, dict(self.headers))
+    def send(self, client: Client, more: Mapping[str, str] | None = None) -> Answer:
+        return client.send(self.method, self.path, self.body, {**dict(self.headers), **(more or {})})
 
 
 def probes(operation: Operation, theirs: Named, own: Belongings) -> Iterator[Probe]:

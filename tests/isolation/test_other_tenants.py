@@ -119,7 +119,6 @@ def test_how_far_memory_is_behind_is_told_of_ones_own_turns_only(town: Town) -> 
         assert newcomer.get("/api/memory/status").json["waiting"] == 0
 
 
-@pytest.mark.xfail(reason="BM25 weighs a text's length by the mean length of all tenants' texts, not of the scope's")
 def test_what_others_say_does_not_change_what_a_search_finds_or_how_well(town: Town) -> None:
     at = f"/api/memory/search?q=marzipan&session_key={quote(town.owner.one('session_key'), safe='')}"
     before = town.owner.client.get(at).json
@@ -187,7 +186,23 @@ def test_a_ticket_says_the_same_of_every_run_that_it_does_not_open(town: Town) -
             assert (ours.status, ours.body) == (expected.status, expected.body) == (401, ours.body), kind
 
 
-# --- how long it takes ---
+# --- how much work it is, and how long it takes ---
+
+
+def statements_of(probe: Probe, town: Town) -> list[str]:
+    newcomer = next(town.newcomers)
+    return town.statements.of("counted", lambda: probe.send(newcomer, {"X-Request-Id": "counted"}))
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.in_path and each.name != "model"], ids=str)
+def test_a_name_of_another_costs_the_same_statements_as_one_that_nobody_has(town: Town, operation: Operation) -> None:
+    for known, made_up in paired(town, operation):
+        if not known.astray:
+            continue
+        ours, expected = statements_of(known, town), statements_of(made_up, town)
+        assert ours == expected, known
+        assert ours, "at least the key was looked for"
+
 
 ROUNDS, CALLS = 4, 7
 SLOWER, SLACK = 2.0, 0.0015  # what is the same work may differ so much: as a factor, and in seconds

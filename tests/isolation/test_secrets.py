@@ -43,7 +43,8 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
         upstream_key=UPSTREAM_KEY,
         webhook_hosts="127.0.0.1",
         context_budget="2000",
-        distil="rules",
+        distil="model",
+        claims="model",
         log_level="debug",
     )
     try:
@@ -69,7 +70,8 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
 
 def troubled(client: Client, upstream: Upstream) -> None:
     """What goes wrong is what is told most of."""
-    for fault in (status(500), status(401), status(400), cuts, garbage):
+    echo = {"error": {"message": f"{OWNERS[1]} was asked of me with {UPSTREAM_KEY}", "type": "x", "code": OWNERS[2]}}
+    for fault in (status(500), status(500, echo), status(401, echo), status(400, echo), cuts, garbage):
         upstream.plan += [fault] * 3
         client.say(f"My name is {OWNERS[0]}.", session="troubled")
         upstream.plan.clear()
@@ -85,17 +87,13 @@ def troubled(client: Client, upstream: Upstream) -> None:
 @pytest.mark.slow
 def test_no_secret_is_printed(printed: tuple[str, list[str]]) -> None:
     text, secrets = printed
-    text = text.partition("or talk to it with")[2]
-    assert " DEBUG " in text, "it said all that it can say"
     assert not [secret for secret in secrets if secret and secret in text]
+    text = text.partition("or talk to it with")[2]
+    assert '"level":"debug"' in text, "it said all that it can say"
+    assert '"message":"a hidden call"' in text
+    assert '"message":"request"' in text
     for shape in SHAPES:
         assert not shape.findall(text), shape.pattern
-
-
-@pytest.mark.slow
-@pytest.mark.xfail(reason="the banner has the key of EVERTHREAD_API_KEY in full, also where it is not a terminal's")
-def test_the_banner_of_a_server_that_writes_to_a_file_has_no_key_in_it(printed: tuple[str, list[str]]) -> None:
-    assert KEY not in printed[0]
 
 
 @pytest.mark.slow
@@ -110,4 +108,4 @@ def test_a_server_that_is_asked_for_what_is_not_there_has_nothing_to_complain_of
     printed: tuple[str, list[str]],
 ) -> None:
     text, _ = printed
-    assert not [line for line in text.splitlines() if " ERROR " in line or "Traceback" in line]
+    assert not [line for line in text.splitlines() if '"level":"error"' in line or "Traceback" in line]

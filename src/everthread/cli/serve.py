@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
-import logging
+import os
+import shlex
 import socket
 import sys
 
@@ -13,7 +14,7 @@ import msgspec
 import uvloop
 
 from everthread import __version__, settings, wiring
-from everthread.cli import Subparsers, models
+from everthread.cli import Subparsers, files, logs, models
 from everthread.errors import Malformed
 from everthread.http.app import App
 from everthread.http.server import bind, serve
@@ -37,11 +38,8 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= given.get("port", 0) <= 65_535:
         raise Malformed(f"--port is a number from 0 to 65535, not {given['port']}.")
     chosen = msgspec.structs.replace(chosen, **given)
-    logging.basicConfig(
-        level=chosen.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    logs.begin(chosen.log, chosen.log_level)
+    chosen = msgspec.structs.replace(chosen, turns_at_once=files.enough_for(chosen.turns_at_once))
     wiring.gate(chosen)
     if chosen.upstream_url is None:
         fetch_weights(chosen)
@@ -52,12 +50,14 @@ def run(args: argparse.Namespace) -> int:
 def settle() -> None:
     """Tells the interpreter what kind of program this is.
 
-    What is loaded now stays, so the collector need not look at it again, nor so often at short-lived values. And the
-    thread that commits needs the interpreter for moments only: it should not wait for them."""
+    What is loaded now stays, so the collector need not look at it again, nor so often at short-lived values. The thread
+    that commits needs the interpreter for moments only: it should not wait for them. And every generator of ours is
+    closed by whoever began it, so the event loop need not keep a list of them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
     sys.setswitchinterval(0.0001)
+    sys.set_asyncgen_hooks(firstiter=None)
 
 
 def fetch_weights(chosen: settings.Settings) -> None:
@@ -76,13 +76,31 @@ async def until_stopped(chosen: settings.Settings) -> None:
         async with wiring.running(chosen) as running:
             app = App(running.site)
             settle()
-            await serve(app, listening, ready=lambda: print(banner(running, listening), flush=True))
+            key = told(running.key, chosen, private=sys.stdout.isatty())
+            await serve(app, listening, ready=lambda: print(banner(running.about, key, listening), flush=True))
     finally:
         listening.close()
     await asyncio.sleep(0)
 
 
-def banner(running: wiring.Running, listening: socket.socket) -> str:
+class Told(msgspec.Struct, frozen=True):
+    """How the banner speaks of the key: in words, and in a command."""
+
+    words: str
+    command: str
+
+
+def told(key: str, chosen: settings.Settings, *, private: bool) -> Told:
+    """The key itself on a terminal; a file, or a log, only says where it is."""
+    if private:
+        return Told(key, key)
+    if chosen.api_key is None:
+        return Told(f"in {chosen.key_file}", f"$(cat {shlex.quote(str(chosen.key_file))})")
+    name = f"{settings.PREFIX}API_KEY"
+    return Told(f"${name}" if name in os.environ else f"api_key in {settings.FILE}; below it is ${name}", f"${name}")
+
+
+def banner(about: str, key: Told, listening: socket.socket) -> str:
     """Who answers, where, with which key, and a line that works when pasted."""
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104
@@ -90,14 +108,14 @@ def banner(running: wiring.Running, listening: socket.socket) -> str:
     return f"""
   Everthread {__version__}
 
-  model    {running.about}
+  model    {about}
   address  {url}
-  key      {running.key}
+  key      {key.words}
 
   Try it:
 
   curl {url}/chat/completions \\
-    -H "Authorization: Bearer {running.key}" \\
+    -H "Authorization: Bearer {key.command}" \\
     -H "Content-Type: application/json" \\
     -H "X-Hermes-Session-Id: hello" \\
     -d '{{"messages": [{{"role": "user", "content": "Hello! My name is Alex."}}]}}'

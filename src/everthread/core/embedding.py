@@ -46,8 +46,26 @@ class Shelf(Sequence[bytes]):
         return bytes(self.joined[place * self.size : (place + 1) * self.size])
 
 
-class Cosines(list[float]):
+class Cosines(Sequence[float]):
     """Cosines, in the order of their vectors. Who makes vectors may know a quicker way to the largest."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, at: int) -> float: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[float]: ...
+    def __getitem__(self, at: int | slice) -> float | Sequence[float]:
+        return self._values[at]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     def largest(self, most: int) -> list[int]:
         """Where the largest are, the largest first."""
@@ -79,7 +97,7 @@ class Embedder(Protocol):
         """For a reply that waits: at once, beside what is being indexed. Raises Unavailable."""
         ...
 
-    def similarities(self, query: bytes, vectors: Sequence[bytes]) -> list[float]:
+    def similarities(self, query: bytes, vectors: Sequence[bytes]) -> Sequence[float]:
         """The cosine of each vector with the query; 0 for one of another space.
 
         Those of a `Shelf` are `Cosines`, at some 0.1 µs per vector; it is 0.3 µs if they must be gathered first."""

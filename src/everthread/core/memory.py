@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -16,7 +16,7 @@ from everthread.core.session import Session
 # --- the index ---
 
 
-class Passage(msgspec.Struct, frozen=True, kw_only=True):
+class Passage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A piece of one message, as the index knows it: the whole message unless that is long."""
 
     no: int  # the index's own number for it
@@ -33,12 +33,19 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Found(msgspec.Struct, frozen=True):
+class Found(msgspec.Struct, frozen=True, gc=False):
     """A passage that may matter, and how well it fits."""
 
     passage: Passage
     lexical: float = 0.0  # BM25, the higher the better; 0: no word in common, or too many fit better
     similar: float = 0.0  # cosine; 0: it has no vector yet
+
+
+class Worded(msgspec.Struct, frozen=True):
+    """Passages by number: those that have the words of a search, and the scores of all that were looked at."""
+
+    found: Sequence[int] = ()
+    scores: Mapping[int, float] = {}
 
 
 class View(msgspec.Struct, frozen=True):
@@ -215,7 +222,9 @@ class Memory(Protocol):
         """Writes claims, new ones and changed ones, by their ids; `vectors` are those of the first of them."""
         ...
 
-    async def done(self, work: Work) -> None: ...
+    async def done(self, *works: Work) -> None:
+        """They were read."""
+        ...
 
     async def failed(self, work: Work, *, failure: str, again: datetime | None, now: datetime) -> None:
         """It could not be read: it is tried again at a time, or is a dead letter."""
@@ -240,11 +249,26 @@ class Memory(Protocol):
         """The names of those who speak in the scope; of a conversation without names, none."""
         ...
 
+    async def worded(self, view: View, *, words: Sequence[str], model: str, limit: int) -> Worded:
+        """The half of a search that needs no vector: it may be made meanwhile."""
+        ...
+
     async def search(
-        self, view: View, *, words: Sequence[str], vector: bytes | None, model: str, limit: int
+        self,
+        view: View,
+        *,
+        words: Sequence[str],
+        vector: bytes | None,
+        model: str,
+        limit: int,
+        worded: Worded | None = None,
     ) -> tuple[Found, ...]:
         """Passages with these words, and similar ones: at most `limit` of each, in no order. Its cost does not grow
-        with other scopes."""
+        with other scopes, nor its scores. `worded`: what that half has found, if it was asked before."""
+        ...
+
+    async def alike(self, view: View, passage: int, others: Sequence[int], *, model: str) -> Mapping[int, float]:
+        """How similar passages are to one of them, by their numbers: the cosines of those that have a vector."""
         ...
 
     async def about(self, view: View, steps: Sequence[StepId]) -> tuple[Claim, ...]:

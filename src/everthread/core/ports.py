@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -199,6 +199,10 @@ class Store(Protocol):
     async def keys(self, tenant: Tenant | None = None) -> tuple[ApiKey, ...]: ...
 
     async def revoke_key(self, id: KeyId, now: datetime) -> bool: ...  # noqa: A002
+
+    async def ended_keys(self, some: Collection[KeyId], now: datetime) -> tuple[KeyId, ...]:
+        """Those of them that are revoked, or have expired by now; of one that nobody made nothing is said."""
+        ...
 
     async def unhook_key(self, id: KeyId, url: str) -> None:  # noqa: A002
         """Nothing more is told to this key there."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterable, Mapping, MutableMapping
+from contextlib import nullcontext
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -13,8 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route, Router
 
+from everthread.core.cause import CAUSE, Cause
 from everthread.core.key import ApiKey, Right
-from everthread.errors import Bug, Failure, Malformed, MethodNotAllowed, Overloaded, RouteNotFound
+from everthread.errors import Bug, Failure, Malformed, MethodNotAllowed, Overloaded, RouteNotFound, Stopping
 from everthread.http import (
     auth,
     chat,
@@ -41,7 +44,7 @@ log = logging.getLogger("everthread.http")
 
 Scope = MutableMapping[str, Any]
 
-MOST_AT_ONCE = 4096  # requests in progress, streams included
+MOST_AT_ONCE = 4096  # requests in progress, streams included; more if more turns may be at work
 MOST_FIELDS = 100  # of a query
 
 COMPLETION = f"{chat.PATH}/{{completion_id}}"
@@ -163,7 +166,7 @@ ENDPOINTS = (
     Endpoint("capabilities", "GET", "/v1/capabilities", "What this server can do.", meta.capabilities, rights=EITHER),
     Endpoint("health", "GET", "/health", "Whether the process is alive.", meta.health, open=True),
     Endpoint("health_ready", "GET", "/health/ready", "Whether it can answer: each part.", meta.ready, open=True),
-    Endpoint("metrics", "GET", "/metrics", "Figures for Prometheus.", meta.metrics),
+    Endpoint("metrics", "GET", "/metrics", "Figures for Prometheus.", work=meta.metrics),
     Endpoint("version", "GET", "/version", "Name and version.", meta.version, open=True),
     Endpoint("openapi", "GET", "/openapi.json", "This API as OpenAPI 3.1.", meta.description, open=True),
     Endpoint("docs", "GET", "/docs", "This API as a page to read.", meta.documentation, open=True),
@@ -172,6 +175,7 @@ RAW = ("/api/", f"{CONVERSATIONS}/")  # where an id may have a slash of its own,
 REFUSED = (Endpoint("memory_delete", "DELETE", CLAIM, "Says what to do instead.", work=memory.undeletable),)
 SOCKETS: dict[str, Converse] = {responses_socket.PATH: responses_socket.converse}
 OPEN_PATHS = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.open)
+PLAIN_PATHS = frozenset(endpoint.path for endpoint in ENDPOINTS if "{" not in endpoint.path)
 
 
 class App:
@@ -195,6 +199,7 @@ class App:
             default=not_found,
         )
         self._at_once = 0
+        self._most = max(MOST_AT_ONCE, 2 * site.room.most)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -205,44 +210,64 @@ class App:
             case other:
                 raise NotImplementedError(other)
 
+    async def finish_runs(self, within: float) -> None:
+        """Begins no more of them, and waits for those that go on, but not for ever."""
+        await self._site.runs.finish(within)
+
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
         reply = Reply(send, [request_id()], scope.get("hang_up"))
+        cause = Cause(reply.headers[0][1].decode())
+        CAUSE.set(cause)
         self._at_once += 1
         try:
-            if self._at_once > MOST_AT_ONCE:
+            if self._at_once > self._most:
                 raise Overloaded(retry_after=1)
-            await self._route(scope, receive, send, reply)
+            await self._route(scope, receive, send, reply, cause)
         except Failure as failure:
-            if reply.begun:
+            if not reply.begun:
+                await reply.failure(failure)
+            elif not reply.over:
                 raise
-            await reply.failure(failure)
+        except asyncio.CancelledError:  # the server stops, and has waited long enough; nobody is above us to tell
+            await reply.dismiss(Stopping(retry_after=1))
         except Disconnected:
             log.debug("a client left before its request was complete")
         except Exception:
-            log.exception("%s %s failed [%s]", scope["method"], scope["path"], reply.headers[0][1].decode())
+            reply.code = Bug.code
+            log.exception("%s %s failed", scope["method"], reply.route)
             if not reply.begun:
                 await reply.failure(Bug())
         finally:
             self._at_once -= 1
+            self._site.visits.add(reply, scope["method"], cause, time.perf_counter() - began)
 
-    async def _route(self, scope: Scope, receive: Receive, send: Send, reply: Reply) -> None:
+    async def _route(self, scope: Scope, receive: Receive, send: Send, reply: Reply, cause: Cause) -> None:
         site = self._site
+        path, method = scope["path"], scope["method"]
+        if path in PLAIN_PATHS:
+            reply.route = path
         headers = Headers(scope["headers"])
         crossing = auth.enter(headers, reply.headers, site.gate)
-        path, method = scope["path"], scope["method"]
+        cause.name = reply.headers[0][1].decode()
         if crossing and method == "OPTIONS" and headers.get(b"access-control-request-method"):
             await reply.start(204, auth.preflight(headers))
             await reply.end()
             return
-        key = None if path in OPEN_PATHS else await self._caller(headers, path, scope["query_string"])
-        if key is None or key.limits is None:
-            await self._served(scope, receive, send, Past(key, headers, reply))
+        if path in OPEN_PATHS:
+            await self._served(scope, receive, send, Past(None, headers, reply))
             return
-        admitted = await self._quotas.enter(key, key.limits, reply.headers)
+        key = reply.key = await self._caller(headers, path, scope["query_string"])
+        admitted: Admitted | None = None
+        site.guests.enter(key.id, reply)
         try:
+            if key.limits is not None:
+                admitted = await self._quotas.enter(key, key.limits, reply.headers)
             await self._served(scope, receive, send, Past(key, headers, reply, admitted))
         finally:
-            self._quotas.leave(key)
+            site.guests.leave(key.id, reply)
+            if admitted is not None:
+                self._quotas.leave(key)
 
     async def _served(self, scope: Scope, receive: Receive, send: Send, past: Past) -> None:
         site, path = self._site, scope["path"]
@@ -250,7 +275,11 @@ class App:
             key, headers, reply = past.key, past.headers, past.reply
             assert key is not None
             past.check(auth.TALKING, spends=True)
-            await chat.chat_completions(headers, receive, reply, key=key, turns=site.turns, clock=site.clock)
+            site.room.enter(key.id)
+            try:
+                await chat.chat_completions(headers, receive, reply, key=key, turns=site.turns, clock=site.clock)
+            finally:
+                site.room.leave(key.id)
             return
         if path.startswith(RAW):
             scope["path"] = scope["raw_path"].decode("latin-1")
@@ -282,6 +311,7 @@ class Desk:
         method = scope["method"]
         endpoint = self._endpoints["GET" if method == "HEAD" else method]
         past: Past = scope["past"]
+        past.reply.route = endpoint.path
         if not endpoint.open:
             past.check(endpoint.needs, spends=endpoint.spends)
         if endpoint.answer is not None:
@@ -290,18 +320,18 @@ class Desk:
         elif endpoint.work is not None:
             assert past.key is not None, "only what the server says of itself is open"
             parameters = {name: unquote(text) for name, text in scope["path_params"].items()}
-            await endpoint.work(
-                Call(
-                    site=self._site,
-                    key=past.key,
-                    headers=past.headers,
-                    receive=receive,
-                    reply=past.reply,
-                    path=scope["path"],
-                    query=queried(scope["query_string"]),
-                    parameters=parameters,
-                )
+            call = Call(
+                site=self._site,
+                key=past.key,
+                headers=past.headers,
+                receive=receive,
+                reply=past.reply,
+                path=scope["path"],
+                query=queried(scope["query_string"]),
+                parameters=parameters,
             )
+            with self._site.room.place(past.key.id) if endpoint.spends else nullcontext():
+                await endpoint.work(call)
 
 
 def queried(text: bytes) -> dict[str, str]:
@@ -340,6 +370,7 @@ def within(send: Send, reply: Reply) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             reply.begun = True
+            reply.status = message["status"]
             message["headers"] = [*reply.headers, *message.get("headers", [])]
         await send(message)
 

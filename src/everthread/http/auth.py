@@ -96,6 +96,13 @@ async def caller(headers: Headers, *, gate: Gate, store: Store, clock: Clock) ->
     return known
 
 
+async def known(name: KeyId, *, gate: Gate, store: Store) -> ApiKey | None:
+    """The key of this id, valid or not; that of EVERTHREAD_API_KEY is one of them."""
+    if name == GIVEN.id:
+        return GIVEN if gate.given_key is not None else None
+    return await store.key(name)
+
+
 GIVEN = ApiKey(
     id=KeyId("env"),
     tenant=DEFAULT_TENANT,
@@ -111,6 +118,19 @@ def check_right(key: ApiKey, needed: tuple[Right, ...]) -> None:
     if not key.may(needed):
         has = " and ".join(key.rights)
         raise Forbidden(f"This needs an API key with the right to {' or '.join(needed)}; this one has {has}.")
+
+
+def check_operator(key: ApiKey) -> None:
+    """Forbidden to all but the operator's own keys: what concerns the whole server tells of other tenants, too."""
+    if not operates(key):
+        raise Forbidden(
+            "This is about the whole server: it needs an API key of the tenant 'default' with the right to read,"
+            " bound to no session keys."
+        )
+
+
+def operates(key: ApiKey) -> bool:
+    return key.tenant == DEFAULT_TENANT and key.session_key_prefix is None and key.may(("read",))
 
 
 def enter(headers: Headers, answered: Pairs, gate: Gate) -> Pairs:

@@ -48,10 +48,11 @@ async def one(call: Call) -> None:
 
 
 async def revoke(call: Call) -> None:
-    """It is not valid any more, from this moment on; it stays in the list."""
+    """It is not valid any more, from this moment on, nor is what is open for it; it stays in the list."""
     key = await found(call)
     now = call.site.clock.now()
     await call.site.store.revoke_key(key.id, now)
+    await call.site.guests.dismiss(key.id, but=call.reply)
     await call.reply.json(keys.encode(await call.site.store.key(key.id) or key, now))
 
 

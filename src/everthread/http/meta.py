@@ -12,8 +12,9 @@ from starlette.responses import Response
 from everthread import __version__
 from everthread.core.ports import ModelCard
 from everthread.errors import Failure, ModelNotFound
-from everthread.http import docs, items, openapi, responses_socket, runs
-from everthread.http.site import Check, Site
+from everthread.http import auth, docs, items, openapi, responses_socket, runs
+from everthread.http.request import Headers
+from everthread.http.site import Call, Check, Site
 from everthread.wire import conversations, metadata
 from everthread.wire.responses import items as input_items
 
@@ -115,8 +116,10 @@ async def health(request: Request, site: Site) -> Response:
 
 
 async def ready(request: Request, site: Site) -> Response:
+    """Anybody is told whether each part works; figures, which tell of others' work, are for the operator."""
     names = list(site.checks)
-    results = await asyncio.gather(*(outcome(site.checks[name]) for name in names))
+    figures = await asked_by_operator(request, site)
+    results = await asyncio.gather(*(outcome(site.checks[name], figures=figures) for name in names))
     checks = dict(zip(names, results, strict=True))
     if not all(check["ok"] for check in results):
         return as_json({"status": "not ready", "checks": checks}, 503)
@@ -124,23 +127,41 @@ async def ready(request: Request, site: Site) -> Response:
     return as_json({"status": "degraded" if slow else "ready", "checks": checks})
 
 
-async def outcome(check: Check) -> dict[str, object]:
+async def asked_by_operator(request: Request, site: Site) -> bool:
+    try:
+        key = await auth.caller(Headers(request.scope["headers"]), gate=site.gate, store=site.store, clock=site.clock)
+    except Failure:
+        return False
+    return auth.operates(key)
+
+
+async def outcome(check: Check, *, figures: bool) -> dict[str, object]:
     try:
         async with asyncio.timeout(CHECK_TAKES):
             found = await check()
             if isinstance(found, str):
                 return {"ok": True, "detail": found}
-            return {"ok": True, "detail": found.detail, "slow": found.slow, **found.figures}
+            return {"ok": True, "detail": found.detail, "slow": found.slow, **(found.figures if figures else {})}
     except Failure as failure:
         return {"ok": False, "code": failure.code, "detail": failure.message}
     except TimeoutError:
         return {"ok": False, "code": "timeout", "detail": f"No answer in {CHECK_TAKES:.0f} s."}
 
 
-async def metrics(request: Request, site: Site) -> Response:
-    """The figures in Prometheus' text format."""
-    lines = [f"# TYPE {name} gauge\n{name} {value:g}\n" for name, value in (await site.figures()).items()]
-    return Response("".join(lines), media_type="text/plain; version=0.0.4")
+async def metrics(call: Call) -> None:
+    """The figures in Prometheus' text format: of the whole server, so for its operator only."""
+    auth.check_operator(call.key)
+    lines = [f"# TYPE {name} gauge\n{name} {value:g}\n" for name, value in (await call.site.figures()).items()]
+    seen = ""
+    for figure in call.site.visits.figures():
+        if figure.name != seen:
+            lines.append(f"# TYPE {figure.name} counter\n")
+            seen = figure.name
+        lines.append(f"{figure.name}{{{figure.labels}}}" if figure.labels else figure.name)
+        lines.append(f" {figure.value:.10g}\n")
+    await call.reply.start(200, [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")])
+    await call.reply.write("".join(lines).encode())
+    await call.reply.end()
 
 
 async def version(request: Request, site: Site) -> Response:

@@ -6,14 +6,15 @@ import asyncio
 import logging
 import math
 import random
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, Protocol
 
 import msgspec
 
 from everthread import errors
-from everthread.core.ids import SessionId, run_id
+from everthread.core.ids import SessionId, StepId, run_id
+from everthread.core.key import ApiKey
 from everthread.core.turn import Envelope, Event, Events, Finished, Started
 from everthread.errors import Failure, MethodNotAllowed, SessionBusy
 from everthread.wire.chat import Telling
@@ -26,6 +27,7 @@ Headers = list[tuple[bytes, bytes]]
 
 FIRST_EVENT = 10.0  # seconds that the status line waits for the model's first word
 KEEP_ALIVE = 15.0  # seconds of silence before a comment is sent
+LAST_WORDS = 1.0  # seconds to tell a client why there is no more
 LONGEST_STALL = 30.0  # seconds that a client may leave what was sent to it unread
 
 STATUS: dict[type[Failure], tuple[int, str]] = {
@@ -90,6 +92,15 @@ def error_headers(failure: Failure) -> Headers:
     return headers
 
 
+def last_event(failure: Failure) -> bytes:
+    """Why a stream ends before its end, whatever becomes of its turn: in a form that readers of each kind know."""
+    return b'event: error\ndata: {"type":"error","event":"error",%s\n\n' % error_body(failure)[1:]
+
+
+async def unheard(message: MutableMapping[str, Any]) -> None:
+    """Sends nothing."""
+
+
 def request_id() -> tuple[bytes, bytes]:
     return b"x-request-id", b"req_%024x" % random.getrandbits(96)
 
@@ -97,13 +108,23 @@ def request_id() -> tuple[bytes, bytes]:
 class Reply:
     """Answers one request: every response of the server leaves through here."""
 
+    # what is known of it, for the log
+    status = 0
+    code: str | None = None  # of what went wrong
+    route = ""
+    key: ApiKey | None = None
+    run: StepId | None = None
+
     def __init__(self, send: Send, headers: Headers, hang_up: Callable[[], None] | None = None) -> None:
         self._send = send
         self.hang_up = hang_up  # on a client that does not read
         self.headers = headers  # on every response: request id, CORS
         self.begun = False
+        self.events = False  # it is a stream of events
+        self.over = False  # all that will be said is on its way
 
     async def json(self, body: bytes, status: int = 200, more: Headers | None = None) -> None:
+        self.over = True
         await self.start(
             status,
             [
@@ -115,17 +136,43 @@ class Reply:
         await self._send({"type": "http.response.body", "body": body})
 
     async def failure(self, failure: Failure) -> None:
+        self.code = failure.code
         await self.json(error_body(failure), status_of(failure)[0], error_headers(failure))
 
     async def start(self, status: int, more: Headers) -> None:
         self.begun = True
+        self.status = status
         await self._send({"type": "http.response.start", "status": status, "headers": self.headers + more})
 
     async def write(self, data: bytes) -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end(self) -> None:
+        self.over = True
         await self._send({"type": "http.response.body", "body": b""})
+
+    async def dismiss(self, why: Failure) -> None:
+        """Tells why there is no more; what is written from now on reaches nobody. The client seems to have left."""
+        if self.over:
+            return
+        send, self._send = self._send, unheard
+        self.code = why.code
+        self.status = self.status or status_of(why)[0]
+        last = Reply(send, self.headers)
+        try:
+            async with asyncio.timeout(LAST_WORDS):
+                if not self.begun:
+                    await last.failure(why)
+                elif self.events:
+                    await last.write(last_event(why))
+                    await last.end()
+                elif self.hang_up is not None:
+                    self.hang_up()
+        except TimeoutError:
+            if self.hang_up is not None:
+                self.hang_up()
+        finally:
+            self.begun = self.over = True
 
 
 class Listening(Protocol):
@@ -167,6 +214,7 @@ async def whole(events: Events, asked: Asked, reply: Reply) -> None:
         async for some in events:
             if isinstance(some[0], Started):
                 started = some[0]
+                reply.run = started.step
             if isinstance(last := some[-1], Finished):
                 await reply.json(asked.whole(last), more=session_headers(asked.to, started, last.session.id))
 
@@ -180,8 +228,7 @@ async def streamed(events: Events, asked: Listening, reply: Reply, *, at_once: b
     try:
         async with aclosing(events):
             async for some in events:
-                for event in some:
-                    await stream.event(event)
+                await stream.tell(some)
     except Failure as failure:
         if not reply.begun and not stream.ready:
             raise
@@ -205,31 +252,37 @@ class Stream:
         self._ticking: asyncio.Task[None] | None = None
         self._writing = False
 
-    async def event(self, event: Event) -> None:
-        if isinstance(event, Started):
-            self._started = event
-            self._telling = self._asked.telling(event)
+    async def tell(self, some: Sequence[Event]) -> None:
+        """Tells events that came together, each with one write."""
+        if isinstance(first := some[0], Started):
+            self._started = first
+            self._reply.run = first.step
+            self._telling = self._asked.telling(first)
             if self._at_once:
                 await self._begin()
-            return
-        telling = self._telling
-        assert telling is not None, "the first event of a turn is Started"
+            some = some[1:]
+        told = list(self._encoded(some))
         if self._ticking is not None:
             await self.settle()
-        if isinstance(event, Finished):
-            if not self._reply.begun:
-                await self._begin()
-            self._last, self._writing = self._loop.time(), True
-            for chunk in telling.last(event):
-                await self._reply.write(chunk)
-            await self._reply.end()
-        elif data := telling.event(event):
-            if not self._reply.begun:
-                await self._begin()
+        if told and not self._reply.begun:
+            await self._begin()
+        self._writing = True
+        for data in told:
             self._last = self._loop.time()
-            self._writing = True
             await self._reply.write(data)
+        if some and isinstance(some[-1], Finished):
+            await self._reply.end()
+        else:
             self._writing = False
+
+    def _encoded(self, some: Sequence[Event]) -> Iterator[bytes]:
+        telling = self._telling
+        assert telling is not None, "the first event of a turn is Started"
+        for event in some:
+            if isinstance(event, Finished):
+                yield from telling.last(event)
+            elif not isinstance(event, Started) and (data := telling.event(event)):
+                yield data
 
     @property
     def ready(self) -> bool:
@@ -237,6 +290,7 @@ class Stream:
         return self._at_once and self._telling is not None
 
     async def failed(self, failure: Failure) -> None:
+        self._reply.code = self._reply.code or failure.code
         await self.settle()
         error = error_body(failure)
         told = self._telling.failed(failure, error) if self._telling is not None else [self._asked.failed(error)]
@@ -247,6 +301,7 @@ class Stream:
     async def _begin(self) -> None:
         started, to = self._started, self._asked.to
         known = started.session.id if started else to.session_id if to else None
+        self._reply.events = True
         await self._reply.start(
             200,
             [
@@ -330,3 +385,4 @@ async def while_connected(
             work.result()
     finally:
         gone.cancel()
+        work.cancel()  # if it still goes on, the server does not

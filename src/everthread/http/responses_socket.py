@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
 from contextlib import aclosing
 
 import msgspec
 
+from everthread.core.cause import CAUSE, Cause
 from everthread.core.ids import StepId, response_id, step_of
 from everthread.core.key import ApiKey
 from everthread.core.messages import Message
 from everthread.core.turn import Envelope, Finished, Started, Turn
+from everthread.core.turn import Events as TurnEvents
 from everthread.core.view import View
 from everthread.errors import Failure, Malformed
-from everthread.http.reply import error_body
+from everthread.http.reply import Waiting, error_body, status_of
 from everthread.http.request import Disconnected, Headers, envelope
 from everthread.http.responses import PATH, Running, prepared
 from everthread.http.site import Site
 from everthread.http.socket import Socket, error_event
+from everthread.http.visits import Turn as Visit
 from everthread.wire import json
 from everthread.wire.responses.asked import Asked
 from everthread.wire.responses.request import Request, read
@@ -41,11 +45,20 @@ class Unstored(msgspec.Struct, frozen=True):
 
 async def converse(socket: Socket, headers: Headers, key: ApiKey, site: Site) -> None:
     talk = Talk(socket, headers, key, site)
+    opened = CAUSE.get()
+    number = 0
     while (data := await socket.receive()) is not None:
+        number += 1
+        began, visit = time.perf_counter(), Visit(PATH, key)
+        cause = Cause(f"{opened.name if opened else ''}.{number}")
+        CAUSE.set(cause)
         try:
-            await talk.turn(data)
+            await talk.turn(data, visit)
         except Failure as failure:
+            visit.status, visit.code = status_of(failure)[0], failure.code
             await socket.send(error_event(failure))
+        finally:
+            site.visits.add(visit, "WS", cause, time.perf_counter() - began)
 
 
 class Talk:
@@ -57,9 +70,11 @@ class Talk:
         self._key = key
         self._site = site
         self._unstored: OrderedDict[str, Unstored] = OrderedDict()
+        self._visit = Visit(PATH, key)
 
-    async def turn(self, data: bytes) -> None:
+    async def turn(self, data: bytes, visit: Visit) -> None:
         """One message of the client; a Failure when nothing was told of its turn yet."""
+        self._visit = visit
         request = creation(data)
         to = envelope(self._headers, self._key, now=self._site.clock.now())
         to = msgspec.structs.replace(to, message_id=None, parent_message_id=None)  # of a message, not of a connection
@@ -67,19 +82,26 @@ class Talk:
         asked = await self._asked(to, request, before)
         if not request.generate:
             await self._keep_only(asked)
-        elif asked.turn.envelope.session_id is None:
-            await self._while_heard(asked)
-        else:
-            await self._tell(asked)
+            return
+        turns, to = Running(self._site.turns), asked.turn.envelope
+        with self._site.room.place(self._key.id):
+            if to.session_id is None:
+                await self._while_heard(asked, turns.run(asked.turn))
+            elif await turns.busy(to):
+                waiting = Waiting(turns.run(asked.turn))
+                await self._while_heard(asked, waiting.events(), until=waiting)
+            else:
+                await self._tell(asked, turns.run(asked.turn))
 
-    async def _while_heard(self, asked: Asked) -> None:
-        """A turn of no session ends when nobody listens any more."""
-        work = asyncio.ensure_future(self._tell(asked))
+    async def _while_heard(self, asked: Asked, events: TurnEvents, *, until: Waiting | None = None) -> None:
+        """A turn of no session ends when nobody listens any more, and one that waits for its session is not begun."""
+        work = asyncio.ensure_future(self._tell(asked, events))
         left = asyncio.ensure_future(self._socket.left.wait())
         try:
             await asyncio.wait({work, left}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                work.cancel()
+                if until is None or not until.over:
+                    work.cancel()
                 await asyncio.wait({work})
             if not work.cancelled():
                 work.result()
@@ -115,13 +137,14 @@ class Talk:
         for frame in warmed_up(view, model=asked.turn.model or ""):
             await self._socket.send(frame)
 
-    async def _tell(self, asked: Asked) -> None:
+    async def _tell(self, asked: Asked, events: TurnEvents) -> None:
         telling: Events | None = None
         try:
-            async with aclosing(Running(self._site.turns).run(asked.turn)) as events:
+            async with aclosing(events):
                 async for some in events:
                     for event in some:
                         if isinstance(event, Started):
+                            self._visit.run = event.step
                             telling = asked.telling(event)
                         elif telling is not None and isinstance(event, Finished):
                             if not asked.turn.store:
@@ -132,6 +155,7 @@ class Talk:
         except Failure as failure:
             if telling is None or not telling.begun:
                 raise
+            self._visit.code = failure.code
             await self._say(asked, telling.failed(failure, error_body(failure)))
 
     async def _say(self, asked: Asked, frames: list[bytes]) -> None:

@@ -14,6 +14,7 @@ from everthread.core.ids import KeyId, SessionId, StepId, Tenant, run_id, step_o
 from everthread.core.key import ApiKey
 from everthread.core.view import Run, Spot
 from everthread.errors import Malformed, NotFound, Unauthenticated
+from everthread.http import auth
 from everthread.http import reply as replies
 from everthread.http.hooks import vetted
 from everthread.http.request import envelope, read_json, replay
@@ -31,10 +32,11 @@ async def create(call: Call) -> None:
     body = await read_json(call.receive, call.headers)
     once = replay(call.headers, method="POST", path=PATH, body=body, envelope=to)
     asked = runs.decode(body, msgspec.structs.replace(to, replay=once))
-    secret = f"{call.key.tenant}.{secrets.token_urlsafe(24)}"
+    secret = f"{call.key.tenant}.{call.key.id}.{secrets.token_urlsafe(24)}"
     ticket = Ticket(digest(secret), call.site.clock.now() + TICKET_KEPT)
     hook = vetted(asked.hook, call.site.courier)
     run = await call.site.runs.start(asked.turn, "run", metadata=asked.metadata, ticket=ticket, hook=hook)
+    call.reply.run = run.id
     url = f"{PATH}/{run_id(run.id)}/events"
     if run.ticket == ticket.digest:  # an Idempotency-Key may have led to an earlier run, which has its own
         url += f"?token={quote(secret)}"
@@ -118,13 +120,14 @@ def ticket(path: str, query: bytes) -> str | None:
 
 
 async def holder(site: Site, path: str, secret: str) -> ApiKey:
-    """Whoever holds a ticket may hear the one run that it is for, and nothing else."""
+    """Whoever holds a ticket may hear the one run that it is for, for as long as the key is valid that began it."""
     name = step_of(path.removeprefix(f"{PATH}/").removesuffix("/events"), "run_")
-    tenant = Tenant(secret.rpartition(".")[0])
+    owner, _, key = secret.rpartition(".")[0].rpartition(".")
+    tenant, now = Tenant(owner), site.clock.now()
     run = await site.queue.run(tenant, name) if name is not None and tenant else None
-    now = site.clock.now()
-    if run is None or not hmac.compare_digest(run.ticket, digest(secret)):
+    known = await auth.known(KeyId(key), gate=site.gate, store=site.store)
+    if run is None or not hmac.compare_digest(run.ticket, digest(secret)) or known is None or not known.valid(now):
         raise Unauthenticated("This token opens nothing; start the run again, or send an API key.")
     if run.ticket_until is None or run.ticket_until < now:
         raise Unauthenticated("This token has expired; send an API key instead.")
-    return ApiKey(id=KeyId("ticket"), tenant=tenant, name="ticket", digest=b"", rights=("read",), created_at=now)
+    return ApiKey(id=known.id, tenant=tenant, name="ticket", digest=b"", rights=("read",), created_at=now)

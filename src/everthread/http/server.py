@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,13 +19,16 @@ from everthread.errors import Malformed, Unavailable
 from everthread.http import websocket
 from everthread.http.app import App
 from everthread.http.cork import Corked
-from everthread.http.reply import error_body
+from everthread.http.reply import error_body, request_id
 from everthread.http.request import LARGEST_BODY
 from everthread.http.websocket import WebSocket
 
 LONGEST_HEAD = 128 * 1024
+LONGEST_UNREAD = 60.0  # seconds that a client may take in nothing of what was sent to it; streams have less patience
 BODY = {b"content-length", b"transfer-encoding"}
-DRAIN = 30  # seconds that running turns get after SIGTERM
+DRAIN = 25  # seconds that running turns get after SIGTERM: those who stop servers rarely wait for more than 30
+RUNS_DRAIN = 10.0  # seconds of these for runs: the next process takes up the others
+GOODBYE = 2.0  # seconds for telling those who got no answer
 
 
 class Protocol(HttpToolsProtocol):
@@ -100,8 +104,8 @@ class Protocol(HttpToolsProtocol):
         if cycle is None or cycle.response_complete or not cycle.response_started:
             body = error_body(Malformed(msg))
             self.transport.write(
-                b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
-                b"connection: close\r\n\r\n%s" % (len(body), body)
+                b"HTTP/1.1 400 Bad Request\r\n%s: %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
+                b"connection: close\r\n\r\n%s" % (*request_id(), len(body), body)
             )
         self.transport.close()
 
@@ -117,6 +121,12 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self._ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        app = cast("App", self.config.app)
+        await asyncio.gather(super().shutdown(sockets), app.finish_runs(within=RUNS_DRAIN))
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=GOODBYE)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         if threading.current_thread() is not threading.main_thread():  # only there can signals be listened to
@@ -126,8 +136,8 @@ class Server(uvicorn.Server):
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            signal.signal(signal.SIGINT, before[signal.SIGINT])
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is on its way out: another one cuts nothing short
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -135,6 +145,8 @@ def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if sys.platform == "linux":  # connections have it from here
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(LONGEST_UNREAD * 1000))
     try:
         listening.bind((host, port))
         listening.listen(2048)

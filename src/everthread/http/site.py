@@ -16,8 +16,11 @@ from everthread.core.transcript import Archive
 from everthread.core.usage import Accounts, Prices
 from everthread.core.view import Views
 from everthread.http.auth import Gate
+from everthread.http.guests import Guests
 from everthread.http.reply import Reply
 from everthread.http.request import Headers, Receive
+from everthread.http.room import Room
+from everthread.http.visits import Visits
 from everthread.turns.items import Items
 from everthread.turns.jobs import Timetable
 from everthread.turns.memories import Memories
@@ -75,6 +78,9 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     ids: Ids
     gate: Gate
+    room: Room
+    guests: Guests
+    visits: Visits
     checks: Mapping[str, Check]
     figures: Figures
     limits: Mapping[str, int]

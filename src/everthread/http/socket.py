@@ -12,7 +12,7 @@ import msgspec
 
 from everthread.core.key import ApiKey
 from everthread.errors import Failure, Unauthenticated
-from everthread.http.reply import Send, error_body, status_of
+from everthread.http.reply import LAST_WORDS, Send, error_body, status_of
 from everthread.http.request import LARGEST_BODY, Disconnected, Headers, Receive
 from everthread.http.site import Site
 
@@ -101,6 +101,21 @@ class Socket:
             await self._send({"type": "websocket.close", "code": code, "reason": reason})
         except OSError:
             log.debug("a client left before it was told goodbye")
+
+    async def dismiss(self, why: Failure) -> None:
+        """Tells why there is no more, and closes: a running turn has nobody who listens from now on."""
+        if self.left.is_set() or self._closed:
+            return
+        self._closed = True
+        try:
+            async with asyncio.timeout(LAST_WORDS):
+                await self._send({"type": "websocket.send", "text": error_event(why).decode()})
+                await self._send({"type": "websocket.close", "code": POLICY, "reason": why.message})
+        except (OSError, TimeoutError):
+            log.debug("a client left before it was told why")
+        finally:
+            self.left.set()
+            self._news.set()
 
     @property
     def _over(self) -> bool:

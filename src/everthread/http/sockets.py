@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
+from everthread.core.cause import CAUSE, Cause
 from everthread.core.key import ApiKey
 from everthread.errors import Bug, Failure, Overloaded, RouteNotFound, Unavailable
 from everthread.http import auth
@@ -18,6 +20,7 @@ from everthread.http.socket import BROKEN, NORMAL, POLICY, RESTART, Converse, So
 
 log = logging.getLogger("everthread.http")
 
+SWITCHED = 101  # the status of a WebSocket that is open
 HANDSHAKE = 10.0  # seconds to find out whether a WebSocket may be opened
 
 
@@ -32,22 +35,32 @@ class Sockets:
         self._open = 0
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
         reply = Reply(refusing(scope, send), [request_id()])
+        cause = Cause(reply.headers[0][1].decode())
+        CAUSE.set(cause)
         self._open += 1
         try:
             come = await self._asked(scope, reply)
             if come is None:
                 return
             headers, key = come
+            reply.status, reply.key = SWITCHED, key
+            cause.name = reply.headers[0][1].decode()
             try:
                 await send({"type": "websocket.accept", "headers": reply.headers})
                 async with Socket(receive, send, lambda: self._admit(headers)) as socket:
-                    await self._talk(self._table[scope["path"]], socket, headers, key)
+                    self._site.guests.enter(key.id, socket)
+                    try:
+                        await self._talk(self._table[scope["path"]], socket, headers, key)
+                    finally:
+                        self._site.guests.leave(key.id, socket)
             finally:
                 if key.limits is not None:
                     self._quotas.leave(key)
         finally:
             self._open -= 1
+            self._site.visits.add(reply, "GET", cause, time.perf_counter() - began)
 
     async def _asked(self, scope: Mapping[str, Any], reply: Reply) -> tuple[Headers, ApiKey] | None:
         """Who has come; None when the answer was no."""
@@ -58,7 +71,7 @@ class Sockets:
         except Failure as failure:
             await reply.failure(failure)
         except Exception:
-            log.exception("a WebSocket could not be opened [%s]", reply.headers[0][1].decode())
+            log.exception("a WebSocket could not be opened")
             await reply.failure(Bug())
         return None
 
@@ -73,6 +86,7 @@ class Sockets:
             raise Unavailable("The API key could not be checked in time.", retry_after=1) from error
         if scope["path"] not in self._table:
             raise RouteNotFound
+        reply.route = scope["path"]
         auth.check_right(key, auth.TALKING)
         if key.limits is not None:  # an open WebSocket is one of its requests at once
             await self._quotas.enter(key, key.limits, reply.headers)

@@ -14,7 +14,7 @@ from websockets.http11 import Request
 
 from everthread.errors import Malformed
 from everthread.http.auth import Pairs
-from everthread.http.reply import error_body
+from everthread.http.reply import error_body, request_id
 
 PING = 20.0  # seconds between pings, and for how long an answer to one is waited for
 QUIET = 0.25  # seconds without a byte, after which a client that was cut off has surely read why
@@ -66,8 +66,8 @@ class WebSocket(WebSocketsSansIOProtocol):
         body = error_body(failure)
         self.close_sent = self.handshake_complete = True
         self.transport.write(
-            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
-            b"sec-websocket-version: 13\r\nconnection: close\r\n\r\n%s" % (len(body), body)
+            b"HTTP/1.1 400 Bad Request\r\n%s: %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
+            b"sec-websocket-version: 13\r\nconnection: close\r\n\r\n%s" % (*request_id(), len(body), body)
         )
         self.transport.close()
 
