@@ -7,12 +7,15 @@ PIP := -m pip install --quiet --disable-pip-version-check
 PIP_INSTALL := $(BIN)/python $(PIP)
 
 BOTH := -n 2 --dist worksteal  # on two cores
+# The rooms below the front door, and a look at the door itself: under a minute.
+QUICK := $(addprefix tests/,agent context core embed evals memory models storage turns wire test_architecture.py test_red.py \
+	contract/test_store.py http/test_stream.py http/test_headers.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve chat test clients compat check format bench crash red wheel lock clean
+.PHONY: help serve chat test clients compat check format bench bench-peers crash soak red wheel lock clean
 
 help:  ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 serve: .venv/.run  ## run the server (fetches the embedded model's weights on the first start)
 	@$(BIN)/everthread serve $(ARGS)
@@ -35,7 +38,7 @@ check: .venv/.dev  ## the quick loop: format, lint, types, import contracts, fas
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -m "not slow" $(or $(ARGS),$(BOTH))
+	$(BIN)/python -m pytest -m "not slow" $(or $(ARGS),$(BOTH) $(QUICK))
 
 format: .venv/.dev  ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix --quiet . || true
@@ -44,8 +47,14 @@ format: .venv/.dev  ## format the code and mend what the linter can
 bench: .venv/.dev  ## measure against a direct upstream and print ratios
 	$(BIN)/python -m bench $(ARGS)
 
+bench-peers: .venv/.dev  ## the same load through Hermes Agent and LiteLLM, side by side (ARGS=--write-docs)
+	$(BIN)/python -m bench.peers $(ARGS)
+
 crash: .venv/.dev  ## kill a loaded server again and again and print what it kept (ARGS="--kills 1000")
 	PYTHONPATH=tests $(BIN)/python -m crash $(ARGS)
+
+soak: .venv/.dev  ## load a server for half an hour and say whether anything grows (ARGS="--minutes 5")
+	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
 red: .venv/.dev  ## break each promise in a copy of the tree and see its test fail
 	$(BIN)/python -m red $(ARGS)
@@ -60,7 +69,7 @@ lock: .venv/.dev  ## pin versions and hashes again (needs uv on the PATH)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q --group pyproject.toml:compat -o requirements/compat.lock
 
 clean:  ## remove the virtual environment and caches
-	rm -rf .venv .venv-compat tests/compat/node/node_modules dist build .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-compat .venv-peers tests/compat/node/node_modules dist build .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python .venv-compat/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Everthread needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }

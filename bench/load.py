@@ -108,11 +108,12 @@ class Run:
     def __init__(self, target: Target, plan: Plan, *, turns_each: int | None = None) -> None:
         self.plan = plan
         self.template = plan.request(target)
-        self.text = upstream.WORD.encode() * plan.chunks
+        self.text = (upstream.WORD * plan.chunks).strip().encode()  # some servers trim
         self.expected_events = plan.events
         self.turns_each = turns_each
         self.over = False
         self.latencies: list[int] = []
+        self.late: list[int] = []  # of answers that were begun when the run was over
         self.firsts: list[int] = []
         self.events = 0
         self.errors: list[str] = []
@@ -240,10 +241,9 @@ class Client(asyncio.Protocol):
         if problem:
             self.fail(problem)
             return
-        if not run.over:
-            run.latencies.append(now - self.asked_at)
-            if self.first_at:
-                run.firsts.append(self.first_at - self.asked_at)
+        (run.late if run.over else run.latencies).append(now - self.asked_at)
+        if self.first_at and not run.over:
+            run.firsts.append(self.first_at - self.asked_at)
         if run.over or self.turn == run.turns_each:
             self.leave()
             return

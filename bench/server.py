@@ -24,8 +24,9 @@ from bench.load import Target
 Memory = Literal["on", "off"]
 
 ROOT = Path(__file__).resolve().parent.parent
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 POLL_SECONDS = 0.002
+HEALTH = "/health/ready"
 STOP_SECONDS = 35.0  # the server promises to drain within 30
 REST_SECONDS = 0.02
 CALM = 4  # looks within that time that find it at rest
@@ -79,11 +80,11 @@ class Process:
     def threads(self) -> int:
         return sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in self.pids())
 
-    def await_ready(self, started: float) -> None:
+    def await_ready(self, started: float, health: str = HEALTH) -> None:
         while time.perf_counter() - started < READY_SECONDS:
             if self.popen.poll() is not None:
                 break
-            if answers(self.target.port):
+            if answers(self.target.port, health):
                 self.ready_ms = (time.perf_counter() - started) * 1000
                 return
             time.sleep(POLL_SECONDS)
@@ -110,7 +111,7 @@ class Process:
     def has_read(self) -> None:
         """Returns when memory has read all that was said."""
         began = time.perf_counter()
-        while waiting(self.target.port):
+        while waiting(self.target):
             if time.perf_counter() - began > LONGEST_READING_SECONDS:
                 raise NotReady(f"{self.target.name} has still not read all that was said")
             time.sleep(REST_SECONDS * 10)
@@ -130,10 +131,10 @@ class Process:
             self.popen.wait()
 
 
-def answers(port: int) -> bool:
+def answers(port: int, health: str) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
-        connection.request("GET", "/health/ready")
+        connection.request("GET", health)
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False
@@ -153,11 +154,11 @@ class Health(msgspec.Struct):
     checks: Checks
 
 
-def waiting(port: int) -> int:
+def waiting(target: Target) -> int:
     """How much memory has yet to read."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
+    connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=15)
     try:
-        connection.request("GET", "/health/ready")
+        connection.request("GET", HEALTH, headers={"Authorization": f"Bearer {target.key}"})
         return msgspec.json.decode(connection.getresponse().read(), type=Health).checks.memory.memory_waiting
     finally:
         connection.close()
@@ -171,16 +172,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(target: Target, command: list[str], env: dict[str, str], home: Path) -> Iterator[Process]:
+def running(
+    target: Target, command: list[str], env: dict[str, str], home: Path, *, health: str = HEALTH, cwd: Path = ROOT
+) -> Iterator[Process]:
     log = home / "bench.log"
     started = time.perf_counter()
     with log.open("wb") as out:
-        popen = subprocess.Popen(
-            command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT
-        )
+        popen = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT)
     process = Process(target, popen, log)
     try:
-        process.await_ready(started)
+        process.await_ready(started, health)
         yield process
     except Exception as error:
         if words := process.last_words():

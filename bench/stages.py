@@ -125,7 +125,7 @@ class Inside:
         await watch.awaited("shown: claims", self.memory.about(self.view, steps))
         counter = CountingOnce(self.counter)  # what this question finds was not counted yet
         fresh = Recall(memory=self.memory, embedder=self.embedder, counter=counter)
-        await watch.awaited("shown", fresh.shown(self.view, ranked, room=ROOM))
+        await watch.awaited("shown", fresh.shown(self.view, question, ranked, room=ROOM))
         standing = await watch.awaited("wishes", self.memory.standing(self.view))
         watch.did("wishes: profile", lambda: render.profile(standing, room=ROOM, counter=counter))
 
@@ -137,12 +137,15 @@ class Inside:
         scope = sight.scope_number(db, self.view.tenant, self.view.scope)
         assert scope is not None
         seen = watch.did("search: sight", lambda: sight.outside(db, self.store.paths, self.view, scope))
-        found, _ = watch.did("search: words", lambda: index.lexical(db, scope, what.words, seen, what.limit))
+        rows, block = self.store.vectors.passages(db, scope), self.store.vectors.held(db, scope, what.model)
+        found, _ = watch.did(
+            "search: words",
+            lambda: index.lexical(db, scope, what.words, seen, what.limit, rows=rows, block=block),
+        )
         near = watch.did("search: vectors", lambda: self.index.similar(db, scope, what.vector or b"", what, seen))
         watch.did("search: vectors of what has the words", lambda: self.index.compared(db, scope, what, found))
-        query = f"SELECT {index.PASSAGE} FROM chunk {index.WITH_THREAD} WHERE chunk.no IN ({{}})"
-        both = dict.fromkeys((*found, *near))
-        watch.did("search: passages", lambda: [index.passage_of(row) for row in index.in_portions(db, query, both)])
+        both = {*found, *near}
+        watch.did("search: passages", lambda: list(index.passages(db, self.view.tenant, scope, both, seen)))
 
     async def cold(self, text: str, watch: Watch) -> None:
         """A search of a scope whose vectors are not at hand."""

@@ -80,39 +80,43 @@ class Talk:
 
     def order(self, text: str, session: str = "", *, recorded_as: str = "") -> Answer:
         """The same, for what the server itself answers."""
-        request = self.request(text, session, recorded_as)
+        said: dict[str, object] = {"model": MODEL, "messages": [{"role": "user", "content": text}]}
+        request = posted(self.target, said | ({"user": recorded_as} if recorded_as else {}), session)
         began = perf_counter_ns()
         self.socket.sendall(request)
-        body = self.body()
+        _, body = received(self.socket, self.target.name)
         took = perf_counter_ns() - began
         reply = self.decoder.decode(body)
         return Answer(took, reply.choices[0].message.content, reply.hermes)
 
-    def request(self, text: str, session: str, recorded_as: str) -> bytes:
-        said: dict[str, object] = {"model": MODEL, "messages": [{"role": "user", "content": text}]}
-        body = msgspec.json.encode(said | ({"user": recorded_as} if recorded_as else {}))
-        named = f"X-Hermes-Session-Id: {session}\r\n" if session else ""
-        head = (
-            f"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{self.target.port}\r\n{named}"
-            f"Authorization: Bearer {self.target.key}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        return head.encode() + body
 
-    def body(self) -> bytes:
-        data = b""
-        while (end := data.find(b"\r\n\r\n")) < 0:
-            data += self.more()
-        head, body = data[: end + 2], data[end + 4 :]
-        length = LENGTH.search(head)
-        if not head.startswith(STATUS_OK) or length is None:
-            raise WrongAnswer(f"{self.target.name}: {data[:SHOWN].decode(errors='replace')}")
-        while len(body) < int(length[1]):
-            body += self.more()
-        return body
+def posted(target: Target, said: dict[str, object], session: str) -> bytes:
+    body = msgspec.json.encode(said)
+    named = f"X-Hermes-Session-Id: {session}\r\n" if session else ""
+    head = (
+        f"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n{named}"
+        f"Authorization: Bearer {target.key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
 
-    def more(self) -> bytes:
-        data = self.socket.recv(262_144)
-        if not data:
-            raise WrongAnswer(f"{self.target.name} closed the connection")
-        return data
+
+def received(connection: socket.socket, name: str) -> tuple[bytes, bytes]:
+    """An answer's head and body."""
+    data = b""
+    while (end := data.find(b"\r\n\r\n")) < 0:
+        data += more(connection, name)
+    head, body = data[: end + 2], data[end + 4 :]
+    length = LENGTH.search(head)
+    if not head.startswith(STATUS_OK) or length is None:
+        raise WrongAnswer(f"{name}: {data[:SHOWN].decode(errors='replace')}")
+    while len(body) < int(length[1]):
+        body += more(connection, name)
+    return head, body
+
+
+def more(connection: socket.socket, name: str) -> bytes:
+    data = connection.recv(262_144)
+    if not data:
+        raise WrongAnswer(f"{name} closed the connection")
+    return data

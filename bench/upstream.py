@@ -2,7 +2,8 @@
 
 The model's name says how it answers: `bench-4` with four content chunks, `bench-1000` with a thousand,
 `bench-idle` with one and then silence until it is released, `bench-echo` with the number of messages it got,
-`bench-chat` with one of many answers of different lengths. Prompts of a `user` are recorded and can be fetched.
+`bench-chat` with one of many answers of different lengths, `bench-session-NAME` with one of them and the tokens that
+it was sent, about. Prompts of a `user`, or of a NAME, are recorded and can be fetched.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from bench.recorder import NOTHING, Recorder
 WORD = " word"
 MAX_CHUNKS = 100_000
 MODELS = ("bench-4", "bench-1000", "bench-idle", "bench-echo", "bench-chat")
+SESSION = "bench-session-"
+LAST_WORDS = 32  # characters
+BYTES_PER_TOKEN = 4  # of English in JSON, about: what a client learns of its prompt
 IDLE_SECONDS = 120.0  # an idle stream nobody released ends by itself
 CREATED = 1_700_000_000
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -43,6 +47,10 @@ class Ask(msgspec.Struct):
     stream_options: StreamOptions | None = None
     user: str | None = None
     tools: msgspec.Raw = NOTHING
+
+    @property
+    def session(self) -> str:
+        return self.model.removeprefix(SESSION) if self.model.startswith(SESSION) else ""
 
     @property
     def usage(self) -> bool:
@@ -71,8 +79,8 @@ def framed(payload: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(event), event)
 
 
-def used(words: int) -> dict[str, int]:
-    return {"prompt_tokens": 10, "completion_tokens": words, "total_tokens": words + 10}
+def used(words: int, prompt: int = 10) -> dict[str, int]:
+    return {"prompt_tokens": prompt, "completion_tokens": words, "total_tokens": words + prompt}
 
 
 class Script:
@@ -81,13 +89,20 @@ class Script:
     def __init__(self, model: str, pieces: list[str], *, usage: bool) -> None:
         self.model = model
         self.usage = usage
+        self.words = len(pieces)
         self.opening = STREAM_HEAD + self.chunk({"role": "assistant", "content": ""})
         self.opening += b"".join(self.chunk({"content": piece}) for piece in pieces)
-        self.ending = self.chunk({}, finish="stop")
-        if usage:
-            self.ending += framed(msgspec.json.encode(self.envelope() | {"choices": [], "usage": used(len(pieces))}))
-        self.ending += framed(b"[DONE]") + LAST_CHUNK
+        self.stopped = self.chunk({}, finish="stop")
+        self.ending = self.ending_after()
         self.whole = self.opening + self.ending
+
+    def ending_after(self, prompt: int = 10) -> bytes:
+        """Of an answer to so many tokens."""
+        end = framed(b"[DONE]") + LAST_CHUNK
+        if self.usage:
+            said = self.envelope() | {"choices": [], "usage": used(self.words, prompt)}
+            end = framed(msgspec.json.encode(said)) + end
+        return self.stopped + end
 
     def envelope(self) -> dict[str, object]:
         return {
@@ -111,12 +126,12 @@ def pieces_of(model: str) -> list[str]:
     return [WORD] * count
 
 
-def completion(model: str, text: str, words: int) -> bytes:
+def completion(model: str, text: str, words: int, prompt: int = 10) -> bytes:
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
     return respond(
         {"id": "chatcmpl-bench", "object": "chat.completion", "created": CREATED, "model": model}
-        | {"choices": [choice], "usage": used(words), "system_fingerprint": "fp_bench"}
+        | {"choices": [choice], "usage": used(words, prompt), "system_fingerprint": "fp_bench"}
     )
 
 
@@ -139,8 +154,8 @@ def echo(ask: Ask) -> bytes:
 
 
 @cache
-def chat_streams(usage: bool) -> list[bytes]:
-    return [Script("bench-chat", pieces, usage=usage).whole for pieces in words.answers()]
+def chat_scripts(usage: bool) -> list[Script]:
+    return [Script("bench-chat", pieces, usage=usage) for pieces in words.answers()]
 
 
 @cache
@@ -150,8 +165,28 @@ def chat_wholes() -> list[bytes]:
 
 def chat(ask: Ask) -> bytes:
     """The answer that belongs to the last message."""
-    possible = chat_streams(ask.usage) if ask.stream else chat_wholes()
-    return possible[zlib.crc32(ask.messages[-1]) % len(possible)]
+    number = zlib.crc32(ask.messages[-1]) % words.ANSWERS
+    return chat_scripts(ask.usage)[number].whole if ask.stream else chat_wholes()[number]
+
+
+class Said(msgspec.Struct):
+    content: msgspec.Raw = NOTHING
+
+
+def answer_to(content: object) -> int:
+    """The number of the answer that a session gives: it goes by the last words, since a server may add some before."""
+    return zlib.crc32(str(content)[-LAST_WORDS:].encode()) % words.ANSWERS
+
+
+def session(ask: Ask) -> bytes:
+    """One that belongs to the last message's words, with the tokens of the prompt: some clients go by them."""
+    number = answer_to(msgspec.json.decode(msgspec.json.decode(ask.messages[-1], type=Said).content))
+    prompt = (sum(len(message) for message in map(bytes, ask.messages)) + len(bytes(ask.tools))) // BYTES_PER_TOKEN
+    if ask.stream:
+        script = chat_scripts(ask.usage)[number]
+        return script.opening + script.ending_after(prompt)
+    pieces = words.answers()[number]
+    return completion("bench-chat", "".join(pieces), len(pieces), prompt)
 
 
 READY = respond({"status": "ok"})
@@ -242,8 +277,8 @@ class Connection(asyncio.Protocol):
                 ask = self.decoder.decode(self.body)
                 self.complete(ask)
                 self.recorder.asked += 1
-                if ask.user:
-                    self.recorder.note(ask.user, ask.messages, ask.tools)
+                if name := ask.user or ask.session:
+                    self.recorder.note(name, ask.messages, ask.tools)
             case b"/v1/models":
                 self.transport.write(CARDS)
             case b"/health/ready":
@@ -262,6 +297,8 @@ class Connection(asyncio.Protocol):
             self.transport.write(echo(ask))
         elif ask.model == "bench-chat":
             self.transport.write(chat(ask))
+        elif ask.session:
+            self.transport.write(session(ask))
         elif not ask.stream:
             self.transport.write(whole(ask.model))
         elif ask.model == "bench-idle":

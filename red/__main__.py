@@ -14,7 +14,7 @@ from pathlib import Path
 from red.sabotages import SABOTAGES, Edit, Sabotage
 
 ROOT = Path(__file__).parent.parent
-NEEDED = ("src", "tests", "crash", "pyproject.toml")
+NEEDED = ("src", "tests", "bench", "crash", "soak", "pyproject.toml")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules", ".hypothesis")
 LONGEST = 150  # seconds for one test; one that hangs fails
 FAILED = 1  # pytest's exit code for it; others mean that the test did not run

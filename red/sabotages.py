@@ -20,35 +20,35 @@ class Sabotage(NamedTuple):
 
 EARLY = """\
         else:
-            self._commits.put(jobs)
+            self._commits.put((jobs, later))
 """
 EARLY_NOW = """\
         else:
             for waiting in jobs:
                 if waiting.failure is None:
                     waiting.future.set_result(waiting.result)
-            self._commits.put(jobs)
+            self._commits.put((jobs, later))
 """
 WHOLE = """\
-                finally:
-                    await events.aclose()
-                step = self._step(asking)
+                    finally:
+                        await events.aclose()
+                    step = self._step(asking)
 """
 CUT = """\
-                except Failure:
-                    if not asking.folding.text:
-                        raise
-                    asking.folding.cut()
-                finally:
-                    await events.aclose()
-                step = self._step(asking)
+                    except Exception:
+                        if not asking.folding.text:
+                            raise
+                        asking.folding.cut()
+                    finally:
+                        await events.aclose()
+                    step = self._step(asking)
 """
 RECORDED = """\
             if commit.replay is not None:
                 db.execute(
                     "UPDATE replay SET step = ?\
 """
-HELD = "        waited = await self._lines.take((tenant, root), by, on_busy, patient=patient)\n"
+HELD = "        self._name = (tenant, session.root if session else session_id)\n"
 TIP = """\
     JOIN session AS tip ON tip.tenant = lineage.tenant AND tip.session = lineage.tip
     JOIN scope ON scope.no = thread.scope
@@ -65,6 +65,10 @@ TOLD = """\
             del self._gathered[: len(some)]
             self._live.tell(some)
 """
+LATE = """\
+            await self._hold()
+        found =\
+"""
 INDEXED = """\
         INSERT INTO chunk_fts (chunk_fts, rowid, terms) VALUES ('delete', old.no, scoped(old.scope, old.text));
     END;
@@ -79,6 +83,7 @@ MIGRATED_END = """\
         db.execute("COMMIT")
         db.execute("PRAGMA wal_checkpoint (TRUNCATE)")
 """
+CONNECTED = '        super().connection_made(cast("asyncio.Transport", Corked(transport, self.loop)))\n'
 
 SABOTAGES = (
     Sabotage(
@@ -122,6 +127,12 @@ SABOTAGES = (
         (Edit("storage/ledger.py", "            input_text(step.input),\n", "            input_text(()),\n"),),
     ),
     Sabotage(
+        "2",
+        "what a turn put off is inserted though the turn failed",
+        "tests/faults/test_nth_statement.py::test_one_statement_fails",
+        (Edit("storage/writer.py", "            later.back(before)\n", ""),),
+    ),
+    Sabotage(
         "3",
         "the step does not write its idempotency row",
         "tests/contract/test_store.py::test_a_replay_key_is_ours_then_in_progress_then_recorded",
@@ -134,10 +145,20 @@ SABOTAGES = (
         (Edit("storage/sqlite.py", " and not self.replaying(tenant, replay.key)\n", "\n"),),
     ),
     Sabotage(
+        "3",
+        "a key stays taken though its client left while it was written down",
+        "tests/faults/test_vanishing_readers.py"
+        "::test_a_client_that_leaves_while_its_key_is_written_down_can_send_it_again",
+        (
+            Edit("storage/sqlite.py", "            step = None if left else job(db)\n", "            step = job(db)\n"),
+            Edit("storage/sqlite.py", "            if step is None and not left:\n", "            if step is None:\n"),
+        ),
+    ),
+    Sabotage(
         "4",
         "a session is not held while its turn runs",
         "tests/http/test_sessions.py::test_parallel_turns_of_one_session_are_a_total_order",
-        (Edit("storage/sqlite.py", HELD, '        root = SessionId(f"{root} {by}")\n' + HELD),),
+        (Edit("storage/line.py", HELD, '        self._name = (tenant, SessionId(self._by))\n'),),
     ),
     Sabotage(
         "4",
@@ -200,6 +221,24 @@ SABOTAGES = (
         ),
     ),
     Sabotage(
+        "6",
+        "an API key of another tenant costs one question more than none",
+        "tests/isolation/test_other_tenants.py::test_a_name_of_another_costs_the_same_statements_as_one_that_nobody_has",
+        (
+            Edit(
+                "http/keys.py",
+                "    if key is None or not call.key.governs(key):\n",
+                "    if key is None or (await call.site.store.keys(key.tenant) and not call.key.governs(key)):\n",
+            ),
+        ),
+    ),
+    Sabotage(
+        "6",
+        "any key that reads sees the figures of the whole server",
+        "tests/isolation/test_rights_everywhere.py::test_figures_of_the_whole_server_are_for_its_operator",
+        (Edit("http/auth.py", "return key.tenant == DEFAULT_TENANT and ", "return "),),
+    ),
+    Sabotage(
         "7",
         "what a decoder refuses is nobody's fault (500)",
         "tests/http/test_bad_requests.py::test_a_bad_request_is_refused_with_the_error_object",
@@ -232,6 +271,12 @@ SABOTAGES = (
         ),
     ),
     Sabotage(
+        "8",
+        "a run is taken from the one who does it when the clock is set",
+        "tests/faults/test_clock_jumps.py::test_a_run_stays_with_who_does_it",
+        (Edit("turns/runs.py", LATE, LATE.replace("await self._hold()", "pass")),),
+    ),
+    Sabotage(
         "9",
         "any number may wait for a session",
         "tests/contract/test_store.py::test_a_wait_is_bounded_in_time_and_in_number",
@@ -248,6 +293,53 @@ SABOTAGES = (
                 "    message = weigh(input, counter) // 2\n",
             ),
         ),
+    ),
+    Sabotage(
+        "9",
+        "any number of turns may be at work",
+        "tests/load/test_overload.py::test_at_four_times_the_load_some_are_refused_and_the_others_are_answered_as_ever",
+        (Edit("http/room.py", "if self.taken >= self.most or of_key >= self.each:", "if False:"),),
+    ),
+    Sabotage(
+        "9",
+        "one key may have all places",
+        "tests/load/test_overload.py::test_the_flood_of_one_key_does_not_harm_another",
+        (Edit("http/room.py", "self.each = most - most // FOR_OTHERS", "self.each = most"),),
+    ),
+    Sabotage(
+        "9",
+        "what a client does not read is kept for it, however much it is",
+        "tests/load/test_slow_readers.py::"
+        "test_readers_that_do_not_read_cost_little_harm_nobody_and_are_cut_off_in_the_end",
+        (Edit("http/server.py", CONNECTED, "        transport.set_write_buffer_limits(high=1 << 30)\n" + CONNECTED),),
+    ),
+    Sabotage(
+        "9",
+        "every connection leaves 64 kB behind",
+        "tests/load/test_soak.py::test_a_server_under_mixed_load_stays_as_it_is",
+        (
+            Edit("http/server.py", "LONGEST_HEAD = 128 * 1024\n", "LONGEST_HEAD = 128 * 1024\nLEFT = list[bytes]()\n"),
+            Edit("http/server.py", CONNECTED, '        LEFT.append(b"x" * 65536)\n' + CONNECTED),
+        ),
+    ),
+    Sabotage(
+        "9",
+        "the head of an upstream's answer may be of any length",
+        "tests/faults/test_more_upstream_faults.py"
+        "::test_a_server_that_is_none_is_the_documented_error_and_the_session_goes_on",
+        (Edit("models/http.py", "if self._head > LONGEST_HEAD:", "if False:"),),
+    ),
+    Sabotage(
+        "10",
+        "a commit that failed is none: all are told that it went well",
+        "tests/faults/test_nth_statement.py::test_one_statement_fails",
+        (Edit("storage/writer.py", "                failed = error\n", "                failed = None\n"),),
+    ),
+    Sabotage(
+        "10",
+        "readiness does not try whether the file can be written to",
+        "tests/faults/test_full_disk.py::test_a_full_disk_is_said_nothing_told_is_lost_and_space_is_enough_to_go_on",
+        (Edit("storage/sqlite.py", "        if self._watch.trouble:\n", "        if False:\n"),),
     ),
     Sabotage(
         "10",
@@ -271,13 +363,49 @@ SABOTAGES = (
         "11",
         "SIGTERM leaves running turns no time",
         "tests/crash/test_restart.py::test_sigterm_lets_a_running_turn_finish",
-        (Edit("http/server.py", "DRAIN = 30 ", "DRAIN = 0 "),),
+        (Edit("http/server.py", "DRAIN = 25 ", "DRAIN = 0 "),),
+    ),
+    Sabotage(
+        "11",
+        "turns that cannot be finished are cut without a word",
+        "tests/faults/test_sigterm.py::test_what_cannot_be_finished_is_told_so_and_leaves_nothing",
+        (Edit("http/app.py", "            await reply.dismiss(Stopping(retry_after=1))\n", "            raise\n"),),
     ),
     Sabotage(
         "12",
         "a backup is restored without a look at its checksum",
         "tests/storage/test_backup.py::test_a_backup_that_is_none_is_refused_and_nothing_is_touched",
         (Edit("storage/backup.py", "if head[slice(*SEAL)] != checksum(path):", "if not checksum(path):"),),
+    ),
+    Sabotage(
+        "13",
+        "nobody looks for keys that another process revoked",
+        "tests/isolation/test_ended_keys.py::test_who_listens_to_a_run_hears_no_more_when_the_key_ends",
+        (Edit("http/guests.py", "if not self._inside:\n                continue", "continue"),),
+    ),
+    Sabotage(
+        "13",
+        "an open WebSocket outlives its key",
+        "tests/isolation/test_ended_keys.py::test_an_open_websocket_closes_with_its_key",
+        (Edit("http/sockets.py", "self._site.guests.enter(key.id, socket)", "self._site.guests.enter(key.id, reply)"),),
+    ),
+    Sabotage(
+        "13",
+        "a run's token outlives the key that began it",
+        "tests/isolation/test_ended_keys.py::test_a_ticket_ends_with_the_key_that_it_was_made_with",
+        (Edit("http/runs.py", " or known is None or not known.valid(now)", " or known is None"),),
+    ),
+    Sabotage(
+        "14",
+        "the banner shows the key to whoever reads the log",
+        "tests/cli/test_serve_command.py::test_a_banner_in_a_file_has_no_key_in_it_and_its_line_works",
+        (Edit("cli/serve.py", "    if private:\n", "    if key:\n"),),
+    ),
+    Sabotage(
+        "14",
+        "a request is logged by its path",
+        "tests/cli/test_serve_command.py::test_each_request_has_one_line_that_says_who_what_and_how_long",
+        (Edit("http/app.py", "past.reply.route = endpoint.path", 'past.reply.route = scope["path"]'),),
     ),
     Sabotage(
         "security",

@@ -13,8 +13,9 @@ import pytest
 from everthread.core.claim import Claim
 from everthread.core.ids import ScopeId, SessionId, SessionKey, Tenant
 from everthread.core.memory import View
-from everthread.evals.house import House, Line, opened
+from everthread.evals.house import House, Line, Metered, opened
 from everthread.turns import remember
+from everthread.wiring import SqliteStore, embedders  # type: ignore[attr-defined]
 
 TENANT = Tenant("default")
 KEY = SessionKey("k")
@@ -94,3 +95,64 @@ async def test_what_cannot_be_read_is_a_dead_letter_and_the_rest_is_read(
     assert "ZeroDivisionError" in dead.failure
     assert (await house.memory.lag()).dead == 1
     assert (await house.memory.lag()).waiting == 0
+
+
+@asynccontextmanager
+async def counting(house: House) -> AsyncIterator[list[int]]:
+    """How many texts are embedded, each time that some are."""
+    calls: list[int] = []
+    whole = house.embedder.embed
+
+    async def some(texts: Sequence[str]) -> list[bytes]:
+        calls.append(len(texts))
+        return await whole(texts)
+
+    house.embedder.embed = some  # type: ignore[method-assign]
+    try:
+        yield calls
+    finally:
+        house.embedder.embed = whole  # type: ignore[method-assign]
+
+
+@pytest.fixture
+async def unread(tmp_path: Path) -> AsyncIterator[House]:
+    """A house in which nobody reads unless he is told to."""
+    store, embedder = SqliteStore(tmp_path / "everthread.db"), embedders.best()
+    await store.open()
+    yield House(store, Metered(embedder))
+    await embedder.close()
+    await store.close()
+
+
+async def test_turns_that_wait_together_are_embedded_together_and_each_text_once(unread: House) -> None:
+    house = unread
+    for number in range(5):
+        await house.say(line(f"Our office number {number} is in Oslo."))
+        await house.say(line("Our office number 0 is in Oslo."))
+    async with counting(house) as calls:
+        await read(house)
+    assert len(calls) == 1
+    assert calls[0] <= 2 * 5 + 1, "a claim's quote may lack the full stop; an answer is nothing"
+    assert await house.waiting() == 0
+
+
+async def test_a_turn_with_more_passages_than_its_share_is_read_to_its_end(
+    unread: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remember, "MOST_TEXTS", 8)
+    house = unread
+    long = "\n".join(f"Paragraph {number} tells of {'this and that ' * 50}." for number in range(15))
+    await house.say(line(long))
+    await house.say(line("The heron stands in the reeds.", "t"))
+    async with counting(house) as calls:
+        await read(house)
+    assert len(calls) == 3, "it had a share of the first portion, and all of the others"
+    assert await house.waiting() == 0
+    scope = await house.memory.scope(TENANT, KEY)
+    assert scope is not None
+    vector = await house.embedder.query("Which bird is in the reeds?")
+    found = await house.memory.search(
+        View(TENANT, scope), words=(), vector=vector, model=house.embedder.name, limit=300
+    )
+    assert max(found, key=lambda one: one.similar).passage.text == "The heron stands in the reeds."
+    assert len([one for one in found if one.similar]) >= 15

@@ -39,9 +39,10 @@ async def run(
     offer = toolbox.offer(prompt) if toolbox is not None else None
     rounds = Rounds(model, prompt, offer, toolbox) if toolbox is not None and offer is not None else None
     events = model.stream(prompt) if rounds is None else rounds.stream()
+    task = asyncio.current_task()
     try:
         while not stopping.wanted:
-            stopping.waiting = task = asyncio.current_task()
+            stopping.waiting = task
             try:
                 some = await anext(events, None)
             except asyncio.CancelledError:

@@ -71,10 +71,10 @@ class Threaded:
     async def query(self, text: str) -> bytes:
         return await self._queries.run(self._encode, text)
 
-    def similarities(self, query: bytes, vectors: Sequence[bytes]) -> list[float]:
+    def similarities(self, query: bytes, vectors: Sequence[bytes]) -> Sequence[float]:
         if not any(query):
             return [0.0] * len(vectors)
-        scan: Callable[[bytes, Sequence[bytes]], list[float]]
+        scan: Callable[[bytes, Sequence[bytes]], Sequence[float]]
         scan = importlib.import_module("everthread.embed.vectors").similarities  # imports numpy: 15 MB
         return scan(query, vectors)
 

@@ -38,7 +38,7 @@ def unpacked(vector: bytes) -> Floats:
     return codes * np.frombuffer(vector, np.float32, count=1)
 
 
-def similarities(query: bytes, vectors: Sequence[bytes]) -> list[float]:
+def similarities(query: bytes, vectors: Sequence[bytes]) -> Sequence[float]:
     """The cosine of each vector with the query; 0 for one that is not as long."""
     found = [0.0] * len(vectors)
     size = len(query)
@@ -66,14 +66,14 @@ def _cosines(query: bytes, joined: bytes | bytearray) -> Floats:
 
 
 class Scanned(Cosines):
-    """Cosines whose largest are found without a look at each."""
+    """Cosines where they were computed: few of them are ever looked at, and the largest are found without that."""
 
     def __init__(self, values: Floats) -> None:
-        super().__init__(values.tolist())
-        self._values = values
+        super().__init__(values.data)
+        self._floats = values
 
     def largest(self, most: int) -> list[int]:
         first = max(0, len(self) - most)
-        places = np.sort(np.argpartition(self._values, first)[first:]) if first else np.arange(len(self))
-        found: list[int] = places[np.argsort(-self._values[places], kind="stable")].tolist()
+        places = np.sort(np.argpartition(self._floats, first)[first:]) if first else np.arange(len(self))
+        found: list[int] = places[np.argsort(-self._floats[places], kind="stable")].tolist()
         return found

@@ -180,12 +180,13 @@ class Asking:
     async def _ask(self, question: Asked) -> Recalled:
         recall, view = self._house.recall, await self._house.view(self._key)
         began = perf_counter()
-        ranked = await recall.search(view, Question(text=question.text, at=self._at))
+        asked = Question(text=question.text, at=self._at)
+        ranked = await recall.search(view, asked)
         searched = perf_counter() - began
         blocks: dict[int, Block] = {}
         for budget in self._budgets:
             began = perf_counter()
-            blocks[budget] = await recall.shown(view, ranked, room=budget)
+            blocks[budget] = await recall.shown(view, asked, ranked, room=budget)
             if budget == self._timed:
                 searched += perf_counter() - began
         return Recalled(

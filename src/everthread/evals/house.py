@@ -101,7 +101,7 @@ class Metered:
             self.late += 1
             raise
 
-    def similarities(self, query: bytes, vectors: Sequence[bytes]) -> list[float]:
+    def similarities(self, query: bytes, vectors: Sequence[bytes]) -> Sequence[float]:
         return self._embedder.similarities(query, vectors)
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ time, whose words) are factors. All numbers are round ones from the middle of a 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -111,9 +111,10 @@ class Sought(msgspec.Struct, frozen=True):
     context: str = ""  # the question, after what it leans on
 
 
-class Ranked(msgspec.Struct, frozen=True):
+class Ranked(msgspec.Struct, frozen=True, gc=False):
     passage: Passage
     score: float
+    similar: float = 0.0  # its cosine with the question
 
 
 # --- before the search ---
@@ -171,12 +172,14 @@ def rank(found: Sequence[Found], question: Question, *, names: Collection[str] =
         return ()
     told = hints(question, wanted, names)
     fits = beside(found, own_fits(found))
-    scores = [fit * told.factor(each.passage) for fit, each in zip(fits, found, strict=True)]
-    best_first = sorted(zip(scores, found, strict=True), key=standing)
-    if not fitting([each for _, each in best_first[:BEST]], question, wanted, shared=bool(told.named)):
+    factors = told.factors(each.passage for each in found)
+    numbered = ((fit * factor, each.passage.no, each) for fit, factor, each in zip(fits, factors, found, strict=True))
+    order = sorted(numbered, reverse=True)
+    if not fitting([each for *_, each in order[:BEST]], question, wanted, shared=bool(told.named)):
         return ()
-    weakest = WEAK * best_first[0][0]
-    return tuple(Ranked(each.passage, score) for score, each in best_first if score >= weakest)
+    weakest = WEAK * order[0][0]
+    strong = [(score, each) for score, _, each in order if score >= weakest]
+    return tuple(Ranked(each.passage, score, each.similar) for score, each in sorted(strong, key=standing))
 
 
 def standing(scored: tuple[float, Found]) -> tuple[float, float, int, int]:
@@ -186,15 +189,18 @@ def standing(scored: tuple[float, Found]) -> tuple[float, float, int, int]:
 
 def own_fits(found: Sequence[Found]) -> list[float]:
     best = max(LEAST_BEST, *(each.lexical for each in found))
-    return [max(0.0, each.lexical) / best + MEANING * max(0.0, each.similar) for each in found]
+    return [
+        (each.lexical / best if each.lexical > 0 else 0.0) + (MEANING * each.similar if each.similar > 0 else 0.0)
+        for each in found
+    ]
 
 
 def beside(found: Sequence[Found], fits: Sequence[float]) -> list[float]:
     """Each passage's fit, with part of what stands just before and after it, and of the best of its day."""
-    order = sorted(range(len(found)), key=lambda at: place(found[at].passage))
     scores = list(fits)
-    for before, after in pairwise(order):
-        if adjacent(found[before].passage, found[after].passage):
+    places = sorted((*place(each.passage), at) for at, each in enumerate(found))
+    for (lineage, seq, *_, before), (same, following, *_, after) in pairwise(places):
+        if following - seq <= 1 and lineage == same and adjacent(found[before].passage, found[after].passage):
             scores[after] += PREVIOUS * fits[before]
             scores[before] += NEXT * fits[after]
     days: dict[tuple[str, int], list[float]] = {}
@@ -227,17 +233,19 @@ class Hints(msgspec.Struct, frozen=True):
     timed: bool  # a time is asked for
     others: float  # what words count that are not a person's
 
-    def factor(self, passage: Passage) -> float:
-        factor = NAMED if passage.speaker in self.named else 1.0
-        if passage.role != "user":
-            factor *= self.others
-        if passage.text.endswith("?"):
-            factor *= ASKING
-        if self.timed and speaks_of_time(passage.text):
-            factor *= TIMED
-        if any(since <= passage.said_at < until for since, until in self.around):
-            factor *= WITHIN
-        return factor
+    def factors(self, passages: Iterable[Passage]) -> Iterator[float]:
+        """What the fit of each passage is multiplied with."""
+        for passage in passages:
+            factor = NAMED if passage.speaker in self.named else 1.0
+            if passage.role != "user":
+                factor *= self.others
+            if passage.text.endswith("?"):
+                factor *= ASKING
+            if self.timed and speaks_of_time(passage.text):
+                factor *= TIMED
+            if self.around and any(since <= passage.said_at < until for since, until in self.around):
+                factor *= WITHIN
+            yield factor
 
 
 def hints(question: Question, wanted: Sought, names: Collection[str]) -> Hints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -32,7 +32,7 @@ NOT_A_NAME = re.compile(r"[^\w .'-]")  # nor what else could be taken for a part
 EVER = (datetime.min.replace(tzinfo=UTC), 0)
 
 
-class Recalled(msgspec.Struct, frozen=True):
+class Recalled(msgspec.Struct, frozen=True, gc=False):
     """A turn, or a passage of one, as it was said."""
 
     seq: int
@@ -45,7 +45,17 @@ class Recalled(msgspec.Struct, frozen=True):
     retracted: bool = False  # somebody took something in it back
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Held(msgspec.Struct, frozen=True):
+    """Turns that say the same thing with other values, the newest first."""
+
+    newest: Recalled
+    earlier: tuple[Recalled, ...] = ()
+    sure: bool = True  # the newest holds; else one of them does
+    why: Claim | None = None  # a claim of the newest that tells its cause
+    claims: tuple[ClaimId, ...] = ()  # all that stand in them
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """Lines that are shown together or not at all."""
 
     text: str
@@ -84,7 +94,7 @@ class Places:
 
 
 def tail(
-    items: Sequence[Claim | Recalled],
+    items: Sequence[Claim | Recalled | Held],
     claims: Sequence[Claim],
     *,
     room: int,
@@ -103,18 +113,23 @@ def tail(
     known = {claim.id: claim for claim in (*claims, *(item for item in items if isinstance(item, Claim)))}
     earlier = predecessors(known.values())
     places = Places(here)
-    candidates: list[list[Entry]] = [
-        *([standing(claim, "FROM NOW ON, since", places)] for claim in wishes),
-        *([standing(claim, "NO LONGER SO, said", places)] for claim in withdrawn),
-    ]
-    heads: set[ClaimId] = set()
-    for item in items:
-        if isinstance(item, Recalled):
-            candidates.append([recalled(item, places)])
-        elif (head := head_of(item, known)) is not None and head.id not in heads:
-            heads.add(head.id)
-            candidates.append(forms(head, earlier, known, places, sure=head.id not in overtaken))
-    return fitted(TAIL, candidates, room=room, counter=counter, places=places)
+
+    def candidates() -> Iterator[list[Entry]]:
+        for claim in wishes:
+            yield [standing(claim, "FROM NOW ON, since", places)]
+        for claim in withdrawn:
+            yield [standing(claim, "NO LONGER SO, said", places)]
+        heads: set[ClaimId] = set()
+        for item in items:
+            if isinstance(item, Recalled):
+                yield [recalled(item, places)]
+            elif isinstance(item, Held):
+                yield series(item, known, places)
+            elif (head := head_of(item, known)) is not None and head.id not in heads:
+                heads.add(head.id)
+                yield forms(head, earlier, known, places, sure=head.id not in overtaken)
+
+    return fitted(TAIL, candidates(), room=room, counter=counter, places=places)
 
 
 def standing(claim: Claim, label: str, places: Places) -> Entry:
@@ -135,6 +150,37 @@ def recalled(item: Recalled, places: Places) -> Entry:
         day=day(item.said_at),
         sessions=places.elsewhere(item.session),
     )
+
+
+def series(held: Held, known: dict[ClaimId, Claim], places: Places) -> list[Entry]:
+    """What holds with all that held before it, or with the last of that only."""
+    lengths = dict.fromkeys((min(len(held.earlier), MOST_REVERSED), min(len(held.earlier), 1)))
+    return [answered(held, held.earlier[:length], known, places) for length in lengths]
+
+
+def answered(held: Held, earlier: Sequence[Recalled], known: dict[ClaimId, Claim], places: Places) -> Entry:
+    newest, because = held.newest, why(held.why, known, places) if held.why else ""
+    label = f"CURRENT since {day(newest.said_at)}" if held.sure else f"UNRESOLVED {day(newest.said_at)}"
+    lines = [f"{label} ({spoken(newest, places)}){by(newest.speaker)}: {quoted(newest.text)}{because}\n"]
+    following = newest
+    for one in earlier:
+        if held.sure:
+            span = f"{day(one.said_at)} to {day(following.said_at)}"
+            lines.append(f"  REVERSED: {quoted(one.text)} ({span}, {spoken(one, places)}){by(one.speaker)}\n")
+        else:
+            lines.append(f"  or {day(one.said_at)} ({spoken(one, places)}){by(one.speaker)}: {quoted(one.text)}\n")
+        following = one
+    shown = (newest, *earlier)
+    return Entry(
+        "".join(lines),
+        claims=held.claims,
+        steps=tuple(one.step for one in shown if one.step),
+        sessions=places.elsewhere(*(one.session for one in shown)),
+    )
+
+
+def spoken(item: Recalled, places: Places) -> str:
+    return places.name(item.seq, item.session, item.step)
 
 
 def profile(claims: Iterable[Claim], *, room: int, counter: TokenCounter) -> Block:
@@ -281,7 +327,7 @@ def quoted(text: str) -> str:
 
 def fitted(
     introduction: str,
-    candidates: Sequence[Sequence[Entry]],
+    candidates: Iterable[Sequence[Entry]],
     *,
     room: int,
     counter: TokenCounter,
@@ -311,14 +357,14 @@ def fitted(
         return composed(introduction, chosen, places, titles)
 
     text = compose()
-    while chosen and counter.count(text) > room:  # what counts less alone may count more together
+    while chosen and (tokens := counter.count(text)) > room:  # what counts less alone may count more together
         chosen.pop()
         text = compose()
     if not chosen:
         return Block()
     return Block(
         text=text,
-        tokens=counter.count(text),
+        tokens=tokens,
         claims=tuple(id for entry in chosen for id in entry.claims),  # noqa: A001
         steps=tuple(dict.fromkeys(step for entry in chosen for step in entry.steps)),
     )

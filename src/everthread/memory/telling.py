@@ -12,7 +12,8 @@ from everthread.core.memory import Passage
 from everthread.core.sentences import squeezed
 from everthread.memory import weigh
 from everthread.memory.rank import Ranked
-from everthread.memory.render import Recalled, head_of
+from everthread.memory.render import Held, Recalled, head_of
+from everthread.memory.series import Series
 
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
 MOST = 300  # passages: more than any block can hold
@@ -23,35 +24,57 @@ STATES = frozenset({"fact", "decision", "preference", "instruction"})  # what is
 class Told(msgspec.Struct, frozen=True):
     """What is to be shown, the best first, and which of its claims may have been overtaken by a newer one."""
 
-    items: tuple[Claim | Recalled, ...] = ()
+    items: tuple[Claim | Recalled | Held, ...] = ()
     overtaken: frozenset[ClaimId] = frozenset()
 
 
-def told(ranked: Sequence[Ranked], claims: Sequence[Claim]) -> Told:
-    """The passages. Those to the point are led by their claims that changed something, were changed, or have their
-    cause elsewhere; and the newest claim among them, which holds for all we know, by the word that it is current."""
+def told(ranked: Sequence[Ranked], claims: Sequence[Claim], answers: Series | None = None) -> Told:
+    """What answers the question comes first, as what holds and what held; then the passages. Those to the point are led
+    by their claims that changed something, were changed, or have their cause elsewhere; where nobody looked for
+    answers, also by the newest claim among them, which holds for all we know."""
     if not ranked:
         return Told()
     drawn = Drawn(claims)
     least = TO_THE_POINT * ranked[0].score
     apt = [one.passage for one in ranked if one.score >= least]
     holding = [claim for passage in apt for claim in drawn.inside(passage) if holds(claim)]
-    latest = max(holding, key=said_last, default=None)
-    found: list[Claim | Recalled] = []
+    latest = max(holding, key=said_last, default=None) if answers is None else None
+    answers = answers or Series()
+    answering = {passage.no for passage in answers.passages}
+    settled = {passage.step for passage in answers.passages}
+    found: list[Claim | Recalled | Held] = [held(answers, drawn)] if answering else []
     shown: set[str] = set()
     for one in ranked[:MOST]:
         passage = one.passage
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim) or claim is latest] if one.score >= least else []
+        telling = [claim for claim in telling if settled.isdisjoint(drawn.chain(claim))]
         found += telling
         shown |= {drawn.words[claim.id] for claim in inside if claim.voice == "user"}
         text = squeezed(passage.text).casefold()
-        if passage.role == "assistant" and repeats(text, shown):
+        if passage.no in answering or (passage.role == "assistant" and repeats(text, shown)):
             continue
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
             found.append(recalled(passage, drawn.reversed_in(passage, text), retracted=drawn.retracted_in(text)))
     heads = {head for claim in found if isinstance(claim, Claim) and (head := head_of(claim, drawn.by_id))}
     return Told(tuple(found), overtaken({*holding, *heads}, latest))
+
+
+def held(answers: Series, drawn: Drawn) -> Held:
+    """The answers as they were said, and why the newest came about."""
+
+    def said(passage: Passage) -> Recalled:
+        return recalled(passage, None, retracted=False)
+
+    newest = answers.passages[0]
+    told = [claim for claim in drawn.inside(newest) if claim.because is not None or claim.cause is not None]
+    return Held(
+        said(newest),
+        tuple(map(said, answers.passages[1:])),
+        sure=answers.current is not None,
+        why=told[-1] if told else None,
+        claims=tuple(claim.id for passage in answers.passages for claim in drawn.inside(passage)),
+    )
 
 
 def overtaken(claims: Collection[Claim], latest: Claim | None) -> frozenset[ClaimId]:
@@ -87,6 +110,15 @@ class Drawn:
         if passage.step is None:
             return []
         return [claim for claim in self._by_step.get(passage.step, ()) if stands_in(claim, passage)]
+
+    def chain(self, claim: Claim) -> set[StepId | None]:
+        """The steps of a claim and of all that followed it."""
+        steps: set[StepId | None] = set()
+        following: Claim | None = claim
+        while following is not None and following.step not in steps:
+            steps.add(following.step)
+            following = self.by_id.get(following.superseded_by) if following.superseded_by is not None else None
+        return steps
 
     def retracted_in(self, text: str) -> bool:
         """Whether it says what a person has taken back."""

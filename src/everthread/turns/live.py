@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from everthread.core.cuts import Cutting
 from everthread.core.ids import StepId, Tenant
 from everthread.core.turn import Cuts, Event, Events, Finished, Started
-from everthread.errors import Failure
+from everthread.errors import Failure, Stopping
 
 
 class Live:
@@ -83,3 +83,20 @@ class Live:
 
 
 Lives = dict[tuple[Tenant, StepId], Live]
+
+
+class Listened:
+    """A turn that others can listen to for as long as this is entered."""
+
+    def __init__(self, lives: Lives, name: tuple[Tenant, StepId]) -> None:
+        self._lives = lives
+        self._name = name
+        self._live = Live()
+
+    def __enter__(self) -> Live:
+        self._lives[self._name] = self._live
+        return self._live
+
+    def __exit__(self, _: object, why: BaseException | None, __: object) -> None:
+        del self._lives[self._name]
+        self._live.end(why if why is None or isinstance(why, Failure) else Stopping())

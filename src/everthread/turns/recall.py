@@ -13,13 +13,14 @@ from everthread.core.ids import ScopeId, SessionId, SessionKey, Tenant
 from everthread.core.memory import Memory, Told, View
 from everthread.core.ports import TokenCounter
 from everthread.errors import Unavailable
-from everthread.memory import rank, render, telling
+from everthread.memory import rank, render, series, telling
 from everthread.memory.rank import Question, Ranked
+from everthread.memory.series import Series
 from everthread.memory.wording import stems
 
 SEARCHED = 300  # passages by their words, and as many by their meaning
 CONSIDERED = 80  # of the best, whose claims are looked at
-LONGEST_QUESTION = 2000  # characters of a message by which memory is searched
+LONGEST_QUESTION = 800  # characters of a message whose vector is made: half from its beginning, half from its end
 MOST_ADDED, ENOUGH = 200, 3  # claims by hand; more than a third of the question's words
 LEAST_ROOM = 60  # tokens: less is not worth a block
 SLOWEST_VECTOR = 0.5  # seconds; without it, words alone must do
@@ -68,28 +69,29 @@ class Recall:
         wanted = rank.sought(question, names=names)
         if not wanted.text:
             return ()
+        words, limit = wanted.words, SEARCHED
+        worded, vector = await asyncio.gather(
+            self._memory.worded(view, words=words, model=self._embedder.name, limit=limit), self._vector(wanted.text)
+        )
         found = await self._memory.search(
-            view,
-            words=wanted.words,
-            vector=await self._vector(wanted.text),
-            model=self._embedder.name,
-            limit=SEARCHED,
+            view, words=words, vector=vector, model=self._embedder.name, limit=limit, worded=worded
         )
         return rank.rank(found, question, names=names)
 
     async def block(self, view: View, question: Question, *, room: int) -> Block:
         """What fits a question, as a block of quotes."""
         ranked = await self.search(view, question)
-        return await self.shown(view, ranked, room=room)
+        return await self.shown(view, question, ranked, room=room)
 
     async def opened(self, view: View, seq: int, session: SessionId | None) -> Told | None:
         """One turn as a whole, by the number that a block names it with."""
         return await self._memory.opened(view, seq, session)
 
     async def _tail(self, view: View, question: Question, room: int, profile: Block) -> Block:
-        ranked = await self.search(view, question)
-        changed = await self._changed(view, profile, room)
-        return await self.shown(view, ranked, room=room, changed=changed, noted=await self._noted(view, question))
+        changed, noted, ranked = await asyncio.gather(
+            self._changed(view, profile, room), self._noted(view, question), self.search(view, question)
+        )
+        return await self.shown(view, question, ranked, room=room, changed=changed, noted=noted)
 
     async def _noted(self, view: View, question: Question) -> tuple[Claim, ...]:
         """What people added by hand about it: it was said in no turn that could be found."""
@@ -103,6 +105,7 @@ class Recall:
     async def shown(
         self,
         view: View,
+        question: Question,
         ranked: Sequence[Ranked],
         *,
         room: int,
@@ -115,7 +118,7 @@ class Recall:
         steps |= dict.fromkeys(claim.step for claim in first if claim.step is not None)
         claims = await self._memory.about(view, tuple(steps)) if steps else ()
         claims += tuple(await self._replaced(view, noted))
-        told = telling.told(ranked, claims)
+        told = telling.told(ranked, claims, await self._answers(view, question, ranked, claims))
         return render.tail(
             (*first, *told.items),
             claims,
@@ -126,6 +129,18 @@ class Recall:
             withdrawn=changed.went,
             overtaken=told.overtaken,
         )
+
+    async def _answers(
+        self, view: View, question: Question, ranked: Sequence[Ranked], claims: Sequence[Claim]
+    ) -> Series | None:
+        """Which of the turns answer the question, and what holds of them; None where that cannot be told."""
+        turns = series.turns(ranked[:CONSIDERED], question, claims)
+        best = series.anchor(turns)
+        if best is None:
+            return None
+        numbers = [turn.passage.no for turn in turns]
+        near = await self._memory.alike(view, best.passage.no, numbers, model=self._embedder.name)
+        return series.series(turns, question, near, claims)
 
     async def _replaced(self, view: View, claims: Sequence[Claim]) -> list[Claim]:
         """What claims by hand took the place of."""
@@ -156,9 +171,15 @@ class Recall:
             return None
         try:
             async with asyncio.timeout(SLOWEST_VECTOR):
-                return await self._embedder.query(text[:LONGEST_QUESTION])
+                return await self._embedder.query(ends(text))
         except (Unavailable, TimeoutError):
             return None
+
+
+def ends(text: str) -> str:
+    """A text, or of a long one its beginning and its end: what is asked stands there, and a vector takes its time."""
+    half = LONGEST_QUESTION // 2
+    return text if len(text) <= LONGEST_QUESTION else f"{text[:half]}\n{text[-half:]}"
 
 
 def in_window(claim: Claim, view: View) -> bool:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from datetime import timedelta
+from typing import Any, TypeVar
 
 import msgspec
 
+from everthread.core.cause import CAUSE, Cause
 from everthread.core.claim import Draft
 from everthread.core.embedding import Embedder
-from everthread.core.ids import ScopeId, StepId, Tenant
-from everthread.core.memory import Lag, Memory, Told, View, Work
+from everthread.core.ids import ScopeId, StepId, Tenant, run_id
+from everthread.core.memory import Lag, Memory, Passage, Told, View, Work
 from everthread.core.ports import Clock, Model, TokenCounter
 from everthread.core.turn import Folding, Prompt
 from everthread.core.usage import Accounts
@@ -27,9 +29,9 @@ from everthread.memory.notice import notice
 
 logger = logging.getLogger("everthread.memory")
 
-AT_ONCE = 16  # pieces of work fetched, passages embedded
+AT_ONCE, FEW = 16, 4  # pieces of work that are read together; and while somebody waits: theirs goes first
 NEAREST = 30  # earlier claims that a new statement is held against
-BATCHES = 4  # of passages that one piece of work may have embedded before the next one's turn
+MOST_TEXTS = 64  # passages whose vectors are made together
 MOST_ATTEMPTS = 5
 AGAIN_AFTER = timedelta(seconds=2)  # doubled with every attempt
 SLOWEST = 60.0  # seconds that one piece of work may take
@@ -41,6 +43,27 @@ READ_BY_MODEL = 4000  # tokens of turns that a model reads at once
 
 
 replace = msgspec.structs.replace
+T = TypeVar("T")
+Vectors = dict[str, bytes]  # by their texts
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A piece of work, opened."""
+
+    work: Work
+    told: Told | None  # the step, if it is one
+    drafts: Sequence[Draft]
+    passages: Sequence[Passage]  # that have no vector
+    whole: bool  # these are all of them
+
+    @property
+    def wanted(self) -> list[str]:
+        """The passages' texts, as they are embedded."""
+        return [worth_embedding(passage.text) for passage in self.passages]
+
+    @property
+    def texts(self) -> list[str]:
+        return [*(draft.quote for draft in self.drafts), *self.wanted]
 
 
 class Remembering:
@@ -114,76 +137,124 @@ class Remembering:
 
     async def read(self) -> int:
         """Reads a portion of what is waiting; tells how much that was."""
-        works = await self._memory.waiting(limit=AT_ONCE, first=tuple(self._wanted), now=self._clock.now())
-        for number, work in enumerate(works):
-            await self._one(work)
-            async with self._read:
-                self._read.notify_all()
-            if self._busy() and not self._wanted:
-                await asyncio.sleep(STAND_BACK)
-            elif self._wanted and number < len(works) - 1:
-                break  # look again: theirs goes first
+        limit = FEW if self._wanted else AT_ONCE
+        works = await self._memory.waiting(limit=limit, first=tuple(self._wanted), now=self._clock.now())
+        pieces = await self._begun(works)
+        vectors = await self._ahead(pieces)
+        ended = [piece for piece in pieces if await self._guarded(piece.work, self._ended(piece, vectors))]
+        if ended:
+            await self._keep(ended, vectors)
+        async with self._read:
+            self._read.notify_all()
         return len(works)
 
-    async def _one(self, work: Work) -> None:
+    async def _begun(self, works: Sequence[Work]) -> list[Piece]:
+        """Those that could be opened."""
+        pieces: list[Piece] = []
+        share = MOST_TEXTS // max(1, len(works))
+        for work in works:
+            piece = await self._guarded(work, self._opened(work, share))
+            if piece is not None:
+                pieces.append(piece)
+            if self._busy() and not self._wanted:
+                await asyncio.sleep(STAND_BACK)
+        return pieces
+
+    async def _guarded(self, work: Work, reading: Coroutine[Any, Any, T]) -> T | None:
+        """What reading it comes to. What cannot be read is put aside, and the rest goes on."""
+        CAUSE.set(Cause(run_id(StepId(work.name)) if work.kind == "step" else work.kind))
         try:
             async with asyncio.timeout(SLOWEST + (SLOWEST_MODEL if self._model else 0)):
-                done = await self._work(work)
+                return await reading
         except StoreUnavailable:
             raise
-        except Exception as error:  # whatever it is: it is put aside, and the rest goes on
+        except Exception as error:  # whatever it is
             now = self._clock.now()
             attempts = work.attempts + 1
             again = None if attempts >= MOST_ATTEMPTS else now + AGAIN_AFTER * 2**attempts
             said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             logger.warning("a %s could not be read (attempt %d): %s", work.kind, attempts, type(error).__name__)
             await self._memory.failed(work, failure=said[:500], again=again, now=now)
-        else:
-            if done:
-                await self._memory.done(work)
+            return None
 
-    async def _work(self, work: Work) -> bool:
-        """Reads a piece of work; tells whether that was all of it."""
-        if work.kind == "step":
-            told = await self._memory.told(work.tenant, StepId(work.name))
-            if told is not None:
-                await self._claims(work.tenant, told)
-        elif work.kind == "session" and self._model is not None:
+    async def _opened(self, work: Work, share: int) -> Piece:
+        """What is there to be read, and what rules find in it; of its passages so many, that others get their turn."""
+        told = await self._memory.told(work.tenant, StepId(work.name)) if work.kind == "step" else None
+        drafts = await self._drafts(work.tenant, told) if told is not None else ()
+        passages = await self._unembedded(work, share + 1)
+        return Piece(work, told, drafts, passages[:share], whole=len(passages) <= share)
+
+    async def _ended(self, piece: Piece, vectors: Vectors) -> bool:
+        """Keeps the claims of a piece, and sees to it that its passages have their vectors."""
+        work = piece.work
+        if piece.told is not None:
+            await self._settle(
+                View(work.tenant, piece.told.scope, piece.told.session), piece.told, piece.drafts, vectors
+            )
+        elif work.kind == "session" and self._model is not None and piece.whole:
             await self._asked(work)
-        return await self._vectors(work)
+        await self._made(piece.wanted, vectors)
+        return True
 
     # --- vectors ------------------------------------------------------------------------------------------------
 
-    async def _vectors(self, work: Work) -> bool:
-        """Makes some of the vectors that are missing, so that others get their turn; tells whether none is left."""
-        for _ in range(BATCHES):
-            if not self._embedder.dimensions:
-                return True
-            passages = await self._memory.unembedded(work, model=self._embedder.name, limit=AT_ONCE)
-            if not passages:
-                return True
-            vectors = await self._embedder.embed([worth_embedding(passage.text) for passage in passages])
-            named = [(passage.no, vector) for passage, vector in zip(passages, vectors, strict=True)]
+    async def _unembedded(self, work: Work, limit: int) -> tuple[Passage, ...]:
+        """Some of its passages that have no vector."""
+        if not self._embedder.dimensions:
+            return ()
+        return await self._memory.unembedded(work, model=self._embedder.name, limit=limit)
+
+    async def _ahead(self, pieces: Sequence[Piece]) -> Vectors:
+        """The vectors of all their texts, made together: that takes less than one after the other."""
+        vectors: Vectors = {}
+        try:
+            async with asyncio.timeout(SLOWEST):
+                await self._made([text for piece in pieces for text in piece.texts], vectors)
+        except (Unavailable, TimeoutError):
+            logger.info("vectors could not be made together")
+        return vectors
+
+    async def _made(self, texts: Sequence[str], vectors: Vectors) -> list[bytes]:
+        """The vectors of some texts; those that are missing are made."""
+        if not self._embedder.dimensions:
+            return [b""] * len(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
+        if missing:
+            vectors.update(zip(missing, await self._embedder.embed(missing), strict=True))
+        return [vectors[text] for text in texts]
+
+    async def _keep(self, pieces: Sequence[Piece], vectors: Vectors) -> None:
+        """Writes the vectors; what was read as a whole is done."""
+        named = [
+            (passage.no, vectors[text])
+            for piece in pieces
+            for passage, text in zip(piece.passages, piece.wanted, strict=True)
+            if text in vectors
+        ]
+        if named:
             await self._memory.embedded(named, model=self._embedder.name)
-        return False
+        await self._memory.done(*(piece.work for piece in pieces if piece.whole))
 
     # --- claims -------------------------------------------------------------------------------------------------
 
-    async def _claims(self, tenant: Tenant, told: Told) -> None:
-        """What rules find in a step, held against what is known."""
-        view = View(tenant, told.scope, told.session)
+    async def _drafts(self, tenant: Tenant, told: Told) -> Sequence[Draft]:
+        """What rules find in a step and is not known yet."""
         if sum(len(message.text) for message in told.messages) > LONG:
             drafts = await asyncio.to_thread(notice, told.messages, told.said_at)
         else:
             drafts = notice(told.messages, told.said_at)
+        if not drafts:
+            return ()
+        view = View(tenant, told.scope, told.session)
         known = {claim.id for claim in await self._memory.about(view, (told.step,))}  # it was begun, and cut short
-        await self._settle(view, told, [draft for draft in drafts if ledger.name_of(told.step, draft) not in known])
+        return [draft for draft in drafts if ledger.name_of(told.step, draft) not in known]
 
-    async def _settle(self, view: View, told: Told, drafts: Sequence[Draft], *, by_model: bool = False) -> None:
-        """One statement after the other: the next may be about the one before."""
-        quotes = [draft.quote for draft in drafts]
-        vectors = await self._embedder.embed(quotes) if self._embedder.dimensions else [b""] * len(drafts)
-        for draft, vector in zip(drafts, vectors, strict=True):
+    async def _settle(
+        self, view: View, told: Told, drafts: Sequence[Draft], vectors: Vectors, *, by_model: bool = False
+    ) -> None:
+        """One statement after the other, held against what is known: the next may be about the one before."""
+        made = await self._made([draft.quote for draft in drafts], vectors)
+        for draft, vector in zip(drafts, made, strict=True):
             near = await self._memory.near(
                 view,
                 words=rank.words(draft.quote),
@@ -214,6 +285,7 @@ class Remembering:
         evicted = await self._memory.evicted(work)
         if not evicted or self._model is None or self._counter is None:
             return
+        CAUSE.set(Cause(run_id(evicted[-1].step)))
         brief = drawn.brief(evicted, room=READ_BY_MODEL, counter=self._counter)
         if not brief:
             return
@@ -237,7 +309,7 @@ class Remembering:
         for told in evicted:
             view = View(work.tenant, told.scope, told.session)
             known = [claim.span for claim in await self._memory.about(view, (told.step,)) if claim.step == told.step]
-            await self._settle(view, told, drawn.beyond(accepted.get(told.step, ()), known), by_model=True)
+            await self._settle(view, told, drawn.beyond(accepted.get(told.step, ()), known), {}, by_model=True)
 
 
 def worth_embedding(text: str) -> str:

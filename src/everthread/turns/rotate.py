@@ -165,7 +165,7 @@ class Rotations:
                     for event in some:
                         folding.add(event)
         except (Failure, TimeoutError) as failure:
-            logger.info("no model wrote the log block (%s); the extracted one stands", failure)
+            logger.info("no model wrote the log block (%s); the extracted one stands", type(failure).__name__)
             return sealing
         usage = folding.usage
         spent = usage.prompt + usage.completion if usage else self._counter.count(folding.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from datetime import datetime, timedelta
 
 import msgspec
@@ -17,6 +17,7 @@ from everthread.agent.toolbox import MOST_CALLS, Toolbox
 from everthread.context import epoch, reconcile, shorten
 from everthread.context.epoch import Room
 from everthread.context.tokens import weigh
+from everthread.core.cause import CAUSE
 from everthread.core.cuts import Cutting
 from everthread.core.ids import CURRENT, LineageId, SessionId, StepId, is_ephemeral
 from everthread.core.memory import View
@@ -25,7 +26,9 @@ from everthread.core.ports import Clock, Commit, Ids, Model, Recorded, Store, To
 from everthread.core.session import Session
 from everthread.core.transcript import Archive
 from everthread.core.turn import (
+    Cuts,
     Envelope,
+    Event,
     Events,
     Finished,
     Folding,
@@ -38,10 +41,10 @@ from everthread.core.turn import (
 )
 from everthread.core.usage import Accounts
 from everthread.core.view import Views
-from everthread.errors import Failure, Malformed, NotFound, SessionBusy, Stopping, StoreUnavailable
+from everthread.errors import Malformed, NotFound, SessionBusy, StoreUnavailable
 from everthread.turns import command, replay
 from everthread.turns.command import Commands
-from everthread.turns.live import Live, Lives
+from everthread.turns.live import Listened, Live, Lives
 from everthread.turns.permit import permit
 from everthread.turns.plan import Plan, Planning, carried, unsaid
 from everthread.turns.recall import Recall
@@ -68,19 +71,39 @@ class Summary(msgspec.Struct, frozen=True):
 class Asking:
     """A turn that is being asked: its plan, its name, and what the model has said so far."""
 
-    def __init__(self, turn: Turn, plan: Plan, name: StepId, now: datetime) -> None:
+    def __init__(self, turn: Turn, plan: Plan, name: StepId, now: datetime, live: Live | None = None) -> None:
         self.turn = turn
         self.plan = plan
         self.name = name
         self.now = now
+        self.interruption = Interruption()
+        self.live = live  # others may be listening
+        if live is not None:
+            live.stop = self.interruption.want
         self.folding = Folding()
         self.cutting = Cutting() if turn.keep is not None or turn.name is not None else None
         self.toolbox: Toolbox | None = None  # what the model may look up by itself
 
-    def hear(self, some: Sequence[ModelEvent]) -> None:
+    def hear(self, some: Sequence[ModelEvent]) -> Sequence[ModelEvent]:
+        """What the model says, on its way to the client."""
         if self.cutting is not None:
             for event in some:
                 self.cutting.add(event)
+        if self.live is not None:
+            self.live.tell(some)
+        return some
+
+    def tell(self, event: Started | Finished) -> Sequence[Event]:
+        """What we say ourselves."""
+        if self.live is not None:
+            self.live.tell([event])
+        return [event]
+
+    def cuts(self) -> Cuts:
+        """How the answer was streamed, if it can be asked for again piece by piece."""
+        if self.cutting is not None:
+            return self.cutting.cuts()
+        return self.live.cuts if self.live is not None else ()
 
     def started(self) -> Started:
         return Started(session=self.plan.session, step=self.name, at=self.now, compacted=self.plan.compacted)
@@ -169,7 +192,7 @@ class Turns:
         if turn.envelope.auxiliary or not turn.store or is_ephemeral(turn.envelope.session_id):
             return self._traceless(turn)
         if turn.name is not None:
-            return self._held(turn, turn.name)
+            return self._held(turn, turn.name, nullcontext())
         if turn.envelope.replay is None:
             return self._heard(turn)
         return replay.once(
@@ -244,74 +267,55 @@ class Turns:
 
     # --- one turn -----------------------------------------------------------------------------------------------
 
-    async def _heard(self, turn: Turn) -> Events:
+    def _heard(self, turn: Turn) -> Events:
         """The turn, which others can listen to while it runs."""
         name = StepId(self._ids.new())
-        self.live[turn.envelope.tenant, name] = live = Live()
-        failure: Failure | None = Stopping()  # unless it comes to its end
-        try:
-            async with aclosing(self._held(turn, name, live)) as events:
-                async for some in events:
-                    live.tell(some)
-                    yield some
-            failure = None
-        except Failure as why:
-            failure = why
-            raise
-        finally:
-            live.end(failure)
-            del self.live[turn.envelope.tenant, name]
+        return self._held(turn, name, Listened(self.live, (turn.envelope.tenant, name)))
 
-    async def _held(self, turn: Turn, name: StepId, live: Live | None = None) -> Events:
+    async def _held(self, turn: Turn, name: StepId, listened: AbstractContextManager[Live | None]) -> Events:
         """The turn while its session is ours."""
         envelope = turn.envelope
         session_id = envelope.session_id or self._fresh_id()
         begun = False
         self.answering += 1
         try:
-            arrived = await self._tips(turn, session_id) if may_be_sent_twice(turn) else {}
-            async with self._store.claim(
-                envelope.tenant, session_id, by=name, on_busy=envelope.on_busy, patient=turn.name is not None
-            ) as claim:
-                permit(envelope, claim.session)
-                known = await self._known(turn, claim.session, arrived)
-                if known is not None:
-                    yield list(replay.replayed(known, asked=envelope.asked))
-                    return
-                if envelope.wait_for_memory:
-                    await self._caught_up(turn, claim.session)
-                asking = Asking(
-                    turn, await self._planning.plan(turn, claim.session, session_id), name, self._clock.now()
-                )
-                begun = True
-                yield [asking.started()]
-                interruption = Interruption()
-                claim.listen(interruption.want)
-                if live is not None:
-                    live.stop = interruption.want
-                asking.toolbox = self._toolbox(asking)
-                events = loop.run(self._model, asking.prompt(), asking.folding, interruption, asking.toolbox)
-                try:
-                    async for some in events:
-                        asking.hear(some)
-                        yield some
-                finally:
-                    await events.aclose()
-                step = self._step(asking)
-                if live is not None and not step.cuts:
-                    step = msgspec.structs.replace(step, cuts=live.cuts)
-                session = await self._commit(asking, step)
+            with listened as live:
+                arrived = await self._tips(turn, session_id) if may_be_sent_twice(turn) else {}
+                async with self._store.claim(
+                    envelope.tenant, session_id, by=name, on_busy=envelope.on_busy, patient=turn.name is not None
+                ) as claim:
+                    permit(envelope, claim.session)
+                    known = await self._known(turn, claim.session, arrived)
+                    if known is not None:
+                        yield list(replay.replayed(known, asked=envelope.asked))
+                        return
+                    if envelope.wait_for_memory:
+                        await self._caught_up(turn, claim.session)
+                    plan = await self._planning.plan(turn, claim.session, session_id)
+                    asking = Asking(turn, plan, name, self._clock.now(), live)
+                    begun = True
+                    yield asking.tell(asking.started())
+                    interruption = asking.interruption
+                    claim.listen(interruption.want)
+                    asking.toolbox = self._toolbox(asking)
+                    events = loop.run(self._model, asking.prompt(), asking.folding, interruption, asking.toolbox)
+                    try:
+                        async for some in events:
+                            yield asking.hear(some)
+                    finally:
+                        await events.aclose()
+                    step = self._step(asking)
+                    session = await self._commit(asking, step)
+                if self._remembering is not None:
+                    self._remembering.nudge()
+                self._make_room_later(asking, session, step)
+                yield asking.tell(asking.finished(session, step))
         except StoreUnavailable:
             if begun or not self._answer_without_history:
                 raise
             async with aclosing(self._traceless(turn, degraded=True)) as rest:
                 async for some_more in rest:
                     yield some_more
-        else:
-            if self._remembering is not None:
-                self._remembering.nudge()
-            self._make_room_later(asking, session, step)
-            yield [asking.finished(session, step)]
         finally:
             self.answering -= 1
 
@@ -449,6 +453,8 @@ class Turns:
         if asking.toolbox is not None and asking.toolbox.weight:
             context = context.with_tools(asking.toolbox.weight, asking.toolbox.hidden.tokens)
         outcome = folding.outcome(lambda: Usage(context.prompt_tokens, self._counter.count(folding.text)))
+        if (cause := CAUSE.get()) is not None:
+            cause.spend(outcome.usage.prompt, outcome.usage.completion)
         answer = outcome.choices[0].message()
         goes_on = begins_with_result(given) and plan.past and plan.past[-1].turn
         return Step(
@@ -468,7 +474,7 @@ class Turns:
             parent_message_id=envelope.parent_message_id,
             body=envelope.body,
             tail=plan.tail if plan.tail.text else None,
-            cuts=asking.cutting.cuts() if asking.cutting is not None else (),
+            cuts=asking.cuts(),
             compacted=plan.compacted,
             asked=envelope.asked if envelope.asked != session.id else None,
             took=(self._clock.now() - now).total_seconds() if asking.cutting is not None else 0.0,

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
 
 import msgspec
 
-from everthread.core.ids import SessionId, StepId, Tenant, is_ephemeral
+from everthread.core.cause import CAUSE, Cause
+from everthread.core.ids import SessionId, StepId, Tenant, is_ephemeral, run_id
 from everthread.core.ports import Clock, Ids, Recorded, Store
 from everthread.core.queue import Queue, Taken
 from everthread.core.session import fresh
@@ -26,6 +28,7 @@ from everthread.errors import (
     Failure,
     Malformed,
     NotFound,
+    Overloaded,
     RunFailed,
     RunTimedOut,
     Stopping,
@@ -40,6 +43,7 @@ from everthread.turns.run import Turns
 log = logging.getLogger("everthread.runs")
 
 MOST_AT_ONCE = 64  # runs that this process does, each of another session; others wait in the queue
+MOST_BEGUN = 4096  # runs that are not over; each has its listeners' place in memory, waiting ones too
 BATCH = 0.1  # seconds that a run's events are gathered before they are recorded
 HELD = timedelta(seconds=30)  # how long a run is ours without a word from us
 BEAT = 10.0  # seconds between such words
@@ -66,6 +70,7 @@ class Running(msgspec.Struct, eq=False):
 
     taken: Taken
     live: Live
+    until: datetime  # it is ours so long, unless we say so again
     task: asyncio.Task[None] | None = None
     unwanted: bool = False  # somebody wants it to end
 
@@ -94,7 +99,9 @@ class Runs:
         self._live: Lives = {}  # also of those that nobody has taken yet
         self._running: dict[tuple[Tenant, StepId], Running] = {}
         self._alarm = Alarm()
+        self._stopping = False
         self.over: Callable[[], None] = lambda: None  # is told when one has come to its end
+        self.spent: Callable[[Cause], None] = lambda cause: None  # is told what an attempt took
 
     # --- what clients do ----------------------------------------------------------------------------------------
 
@@ -111,6 +118,8 @@ class Runs:
         if turn.envelope.auxiliary or is_ephemeral(turn.envelope.session_id):
             raise Malformed("What leaves no trace cannot run in the background: there would be nothing to read.")
         self._turns.refuse_command(turn)
+        if len(self._live) >= MOST_BEGUN:
+            raise Overloaded(f"{len(self._live)} runs are not over yet; try again shortly.", retry_after=5)
         now, replay = self._clock.now(), turn.envelope.replay
         name = StepId(self._ids.new())
         to = msgspec.structs.replace(await self._turns.admitted(turn.envelope), replay=None)
@@ -230,7 +239,8 @@ class Runs:
             beating.cancel()
 
     async def finish(self, within: float) -> None:
-        """Waits for what is running, but not for ever."""
+        """Takes no more, and waits for what is running, but not for ever."""
+        self._stopping = True
         if tasks := self._tasks():
             await asyncio.wait(tasks, timeout=within)
 
@@ -247,12 +257,14 @@ class Runs:
     async def _take(self) -> float:
         """Takes what there is room for; how long to wait before looking again."""
         room = MOST_AT_ONCE - len(self._running)
-        if room <= 0:
+        if room <= 0 or self._stopping:
             return LONGEST_SLEEP
         now = self._clock.now()
+        if any(running.until <= now for running in self._running.values()):  # the clock was set, or all was asleep
+            await self._hold()
         found = await self._queue.take(self._worker, now=now, until=now + HELD, limit=room)
         for taken in found:
-            await self._begin(taken)
+            await self._begin(taken, now + HELD)
         if found:
             return 0.0
         due = await self._queue.next_due()
@@ -260,7 +272,7 @@ class Runs:
             return LONGEST_SLEEP
         return until(due, self._clock.now())
 
-    async def _begin(self, taken: Taken) -> None:
+    async def _begin(self, taken: Taken, until: datetime) -> None:
         tenant, run = taken.tenant, taken.run
         if run.status == "stopping":
             await self._over(taken, "cancelled", CANCELLED)
@@ -268,7 +280,7 @@ class Runs:
             await self._over(taken, "interrupted", INTERRUPTED)
         else:
             live = self._live.setdefault((tenant, run.id), Live())
-            running = self._running[tenant, run.id] = Running(taken, live)
+            running = self._running[tenant, run.id] = Running(taken, live, until)
             running.task = asyncio.create_task(self._run(running))
 
     async def _over(self, taken: Taken, status: RunStatus, fault: Fault) -> None:
@@ -286,24 +298,32 @@ class Runs:
         """Says again and again that what is taken is being done; what is not ours any more is given up."""
         while True:
             await asyncio.sleep(BEAT)
-            held = [(tenant, name, running.taken.fence) for (tenant, name), running in self._running.items()]
-            if not held:
-                continue
             try:
-                lost = await self._queue.hold(self._worker, held, until=self._clock.now() + HELD)
+                await self._hold()
             except Failure as failure:
-                log.warning("could not say that %d runs go on: %s", len(held), failure.code)
+                log.warning("could not say that %d runs go on: %s", len(self._running), failure.code)
+
+    async def _hold(self) -> None:
+        held = [(tenant, name, running.taken.fence) for (tenant, name), running in self._running.items()]
+        if not held:
+            return
+        until = self._clock.now() + HELD
+        lost = await self._queue.hold(self._worker, held, until=until)
+        for tenant, name, _ in held:
+            running = self._running.get((tenant, name))
+            if running is None:
                 continue
-            for key in lost:
-                running = self._running.get(key)
-                if running is not None and running.task is not None:
-                    log.warning("run %s was taken by someone else", key[1])
-                    running.task.cancel()
+            running.until = until
+            if (tenant, name) in lost and running.task is not None:
+                log.warning("run %s was taken by someone else", name)
+                running.task.cancel()
 
     async def _run(self, running: Running) -> None:
         tenant, run = running.taken.tenant, running.taken.run
         why: Failure | None = None
         again = False
+        cause, began = Cause(run_id(run.id)), time.perf_counter()
+        CAUSE.set(cause)
         try:
             await self._told(running)
         except Failure as failure:
@@ -317,10 +337,23 @@ class Runs:
             why = await self._settled(running, "failed", Fault(bug.code, bug.message))
         finally:
             del self._running[tenant, run.id]
+            self._note(running.taken, cause, time.perf_counter() - began, "again" if again else fault_of(why))
             if not again:
                 self._forget(tenant, run.id, why)
                 self.over()
             self.wake()
+
+    def _note(self, taken: Taken, cause: Cause, seconds: float, code: str | None) -> None:
+        """One line for each attempt, as a request has one."""
+        self.spent(cause)
+        fields: dict[str, object] = {"kind": taken.run.kind, "ms": round(seconds * 1000, 1), "tenant": taken.tenant}
+        if taken.run.job is not None:
+            fields["job"] = taken.run.job
+        if code is not None:
+            fields["code"] = code
+        fields["prompt_tokens"], fields["completion_tokens"] = cause.prompt, cause.completion
+        fields["upstream_ms"] = round(cause.upstream * 1000, 1)
+        log.info("run", extra={"fields": fields})
 
     async def _told(self, running: Running) -> None:
         """Runs the turn and tells its events, each after it is recorded."""
@@ -426,6 +459,10 @@ class Telling:
         self._closed.set()
         if self._writing is not None:
             await asyncio.wait({self._writing})
+
+
+def fault_of(why: Failure | None) -> str | None:
+    return why.why if isinstance(why, RunFailed) else why.code if why is not None else None
 
 
 def failed(run: Run) -> RunFailed:
