@@ -88,7 +88,6 @@ REPLAYS_KEPT = timedelta(hours=48)
 LEAST_DISK = 100 * 1024 * 1024
 SHORTEST_STRONG_KEY = 24
 LAST_WORDS = 1.0  # seconds that runs get to finish when all else has ended; the next process takes up the others
-FEW = 2  # turns: with more of them, reading for memory stands back
 SLOW_READING = 60.0  # seconds behind
 
 
@@ -263,7 +262,7 @@ async def site(
         memory=memory,
         embedder=embedder,
         clock=clock,
-        busy=lambda: turns.answering > FEW,
+        resting=lambda: time.monotonic() - turns.stirred,
         model=chosen.model if settings.claims == "model" else None,
         counter=counter,
         accounts=accounts,

@@ -20,7 +20,7 @@ from everthread.core.cause import CAUSE
 Form = Literal["auto", "json", "text"]
 
 MOST_WAITING = 10_000  # lines; what comes when nobody reads them is dropped, and counted
-GATHERED = 0.02  # seconds
+GATHERED = 0.1  # seconds: waking a thread for each line would cost more than the line
 LONGEST_GOODBYE = 2.0  # seconds for the last lines
 
 

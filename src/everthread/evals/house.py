@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
@@ -119,7 +120,7 @@ class House:
         self.memory: Memory = SqliteMemory(store, embedder.similarities)
         self.recall = Recall(memory=self.memory, embedder=embedder, counter=counter)
         self.remembering = Remembering(
-            memory=self.memory, embedder=embedder, clock=clock, busy=lambda: False, counter=counter
+            memory=self.memory, embedder=embedder, clock=clock, resting=lambda: math.inf, counter=counter
         )
         self._model = Scripted(script=self.voice)
         self._names = RandomIds()

@@ -37,7 +37,8 @@ AGAIN_AFTER = timedelta(seconds=2)  # doubled with every attempt
 SLOWEST = 60.0  # seconds that one piece of work may take
 SLOWEST_MODEL = 120.0
 IDLE = 30.0  # seconds between two looks when nobody says that there is something
-STAND_BACK = 0.02  # seconds after each piece while people wait for replies
+CALM = 0.02  # seconds in which no turn begins or ends: then there is time to read
+MOST_WAITS = 12  # for that; whatever goes on, something is read
 LONG = 4000  # characters of a step that is read in a thread of its own
 READ_BY_MODEL = 4000  # tokens of turns that a model reads at once
 
@@ -75,7 +76,7 @@ class Remembering:
         memory: Memory,
         embedder: Embedder,
         clock: Clock,
-        busy: Callable[[], bool],
+        resting: Callable[[], float],
         model: Model | None = None,
         counter: TokenCounter | None = None,
         accounts: Accounts | None = None,
@@ -83,7 +84,7 @@ class Remembering:
         self._memory = memory
         self._embedder = embedder
         self._clock = clock
-        self._busy = busy
+        self._resting = resting  # seconds since a turn began or ended
         self._model = model  # draws claims too, if there is one
         self._counter = counter
         self._accounts = accounts
@@ -153,12 +154,18 @@ class Remembering:
         pieces: list[Piece] = []
         share = MOST_TEXTS // max(1, len(works))
         for work in works:
+            await self._calm()
             piece = await self._guarded(work, self._opened(work, share))
             if piece is not None:
                 pieces.append(piece)
-            if self._busy() and not self._wanted:
-                await asyncio.sleep(STAND_BACK)
         return pieces
+
+    async def _calm(self) -> None:
+        """Lets turns go first: they share the interpreter with us. Not those that wait for their model."""
+        for _ in range(MOST_WAITS):
+            if self._wanted or self._resting() >= CALM:
+                return
+            await asyncio.sleep(CALM)
 
     async def _guarded(self, work: Work, reading: Coroutine[Any, Any, T]) -> T | None:
         """What reading it comes to. What cannot be read is put aside, and the rest goes on."""

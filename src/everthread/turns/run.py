@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from datetime import datetime, timedelta
@@ -178,7 +179,7 @@ class Turns:
         )
         self._commands = Commands(store=store, archive=archive, rotations=self.rotations, clock=clock, ids=ids)
         self._takes_commands = commands
-        self.answering = 0  # turns that somebody waits for now
+        self.stirred = 0.0  # when a turn began or ended last
         self.live: Lives = {}  # those that can be listened to
 
     def run(self, turn: Turn) -> Events:
@@ -277,7 +278,7 @@ class Turns:
         envelope = turn.envelope
         session_id = envelope.session_id or self._fresh_id()
         begun = False
-        self.answering += 1
+        self.stirred = time.monotonic()
         try:
             with listened as live:
                 arrived = await self._tips(turn, session_id) if may_be_sent_twice(turn) else {}
@@ -317,7 +318,7 @@ class Turns:
                 async for some_more in rest:
                     yield some_more
         finally:
-            self.answering -= 1
+            self.stirred = time.monotonic()
 
     async def _traceless(self, turn: Turn, *, degraded: bool = False) -> Events:
         """An answer that leaves nothing behind: for a UI's own requests, or when there is no store to keep it."""
