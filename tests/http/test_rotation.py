@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import threading
 import time
@@ -216,9 +217,11 @@ def test_fifty_parallel_posts_are_fifty_turns_in_one_order(client: Client, upstr
 @pytest.mark.slow
 @pytest.mark.long
 def test_three_kinds_of_client_have_the_same_endless_conversation(start: Start, upstream: Upstream, name: str) -> None:
-    """One follows the returned id, one for ever sends the first, one streams and ignores everything."""
+    """One follows the returned id, one for ever sends the first, one streams and ignores everything.
+
+    Longer by hand: ENDLESS_TURNS=2000 make test ARGS="-k three_kinds"."""
     client = start(context_budget=str(BUDGET), memory="off").client  # the conversation itself; recall has its own tests
-    turns = 2000
+    turns = int(os.environ.get("ENDLESS_TURNS", "700"))
     upstream.answer = lambda request: f"Answer to {text_of(request['messages'][-1])[:40]}"
     following = f"{name} a"
     answers: dict[str, list[str]] = {"follows": [], "first": [], "streams": []}

@@ -1,7 +1,11 @@
-"""Half a year of talk in one session: what was said once is there when it is asked for."""
+"""Half a year of talk in one session: what was said once is there when it is asked for.
+
+As long as it is meant: SIX_MONTHS_TURNS=3000 make test ARGS=tests/http/test_six_months.py
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +17,7 @@ from test_memory import read
 from front_door import Client, Everthread
 from upstream import Upstream, text_of
 
-TURNS = 3000
+TURNS = int(os.environ.get("SIX_MONTHS_TURNS", "1000"))
 BUDGET = 4000
 BEGAN = datetime(2026, 1, 5, 8, tzinfo=UTC)
 STEP = timedelta(days=182) / TURNS

@@ -154,7 +154,7 @@ def recalled(item: Recalled, places: Places) -> Entry:
 
 def series(held: Held, known: dict[ClaimId, Claim], places: Places) -> list[Entry]:
     """What holds with all that held before it, or with the last of that only."""
-    lengths = dict.fromkeys((min(len(held.earlier), MOST_REVERSED), min(len(held.earlier), 1)))
+    lengths = dict.fromkeys((len(held.earlier), min(len(held.earlier), 1)))
     return [answered(held, held.earlier[:length], known, places) for length in lengths]
 
 

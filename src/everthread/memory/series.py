@@ -24,7 +24,7 @@ from everthread.memory.stance import STANCES, is_firm, is_telling, others, other
 from everthread.memory.weigh import is_mine
 from everthread.memory.wording import kinds, stems
 
-MOST = 40  # turns that are looked at
+MOST, MOST_EARLIER = 40, 6  # turns that are looked at; that are shown beside what holds
 LEAST = 0.2  # cosine of the best answer: below it nothing is known to be one
 LIKELY, POSSIBLE = 0.4, 0.2  # chances: of being the newest answer; of being an answer at all
 FEW, SOON = 8, timedelta(minutes=30)  # a turn of so few words may lean on the one before it, within that time
@@ -136,8 +136,8 @@ def series(
     likely = [turn.passage for turn, one in zip(found, chances, strict=True) if one >= POSSIBLE]
     if chance >= LIKELY:
         current = followed(found[newest].passage, found, claims)
-        return Series(current, tuple(one for one in reversed(likely) if one is not current and before(one, current)))
-    return Series(unresolved=tuple(reversed(likely))) if len(likely) > 1 else Series()
+        return Series(current, tuple(one for one in reversed(likely) if before(one, current))[:MOST_EARLIER])
+    return Series(unresolved=tuple(reversed(likely))[:MOST_EARLIER]) if len(likely) > 1 else Series()
 
 
 def followed(passage: Passage, found: Sequence[Turn], claims: Sequence[Claim]) -> Passage:
