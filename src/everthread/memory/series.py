@@ -29,6 +29,7 @@ LEAST = 0.2  # cosine of the best answer: below it nothing is known to be one
 LIKELY, POSSIBLE = 0.4, 0.2  # chances: of being the newest answer; of being an answer at all
 FEW, SOON = 8, timedelta(minutes=30)  # a turn of so few words may lean on the one before it, within that time
 LONG = 2.5  # times the usual length: a turn that may say one thing among many
+FAR = 0.25  # of the best cosine: what has less is no answer
 UNSURE = 0.7  # what the cosine of a turn counts that does not say how things are
 
 WEIGHTS = {
@@ -86,11 +87,13 @@ def turns(ranked: Sequence[Ranked], question: Question, claims: Sequence[Claim] 
     about, known = stems(question.text), others(question.text)
     corrected = by_hand(claims)
     said = [one for one in ranked if one.passage.role == "user" and one.passage.step not in corrected][:MOST]
+    usual = sum(len(one.passage.text.split()) for one in said) / max(len(said), 1)
     found = []
-    for one in said:
+    for one in worth_reading(said):
         did = stances(one.passage.text, about)
         beside = bool(others(one.passage.text) - known)
-        signs = {name: float(name in did) for name in STANCES} | {"others": float(beside)}
+        signs: dict[str, float] = {name: float(name in did) for name in STANCES}
+        signs["length"] = min(len(one.passage.text.split()) / (usual or 1.0), LONG)
         tells = is_telling(did) and others_first(one.passage.text, about) <= known
         found.append(Turn(one.passage, one.similar, is_firm(did) and not beside, tells, signs))
     best = anchor(found)
@@ -100,6 +103,18 @@ def turns(ranked: Sequence[Ranked], question: Question, claims: Sequence[Claim] 
         (turn for turn in found if one_voice(turn.passage, best.passage)),
         key=lambda turn: (turn.passage.said_at, turn.passage.seq, turn.passage.no),
     )
+
+
+def worth_reading(said: Sequence[Ranked]) -> list[Ranked]:
+    """Those that are similar enough to the question to be an answer at all, and those that may lean on one of them."""
+    least = FAR * max((one.similar for one in said), default=0.0)
+    similar = {(one.passage.lineage, one.passage.seq) for one in said if one.similar >= least}
+    return [
+        one
+        for one in said
+        if one.similar >= least
+        or (len(one.passage.text.split()) <= FEW and (one.passage.lineage, one.passage.seq - 1) in similar)
+    ]
 
 
 def by_hand(claims: Sequence[Claim]) -> set[StepId]:
@@ -137,7 +152,10 @@ def series(
     if chance >= LIKELY:
         current = followed(found[newest].passage, found, claims)
         return Series(current, tuple(one for one in reversed(likely) if before(one, current))[:MOST_EARLIER])
-    return Series(unresolved=tuple(reversed(likely))[:MOST_EARLIER]) if len(likely) > 1 else Series()
+    if len(likely) > 1:
+        return Series(unresolved=tuple(reversed(likely))[:MOST_EARLIER])
+    best = anchor(found)
+    return Series(best.passage) if best is not None and best.firm and likely == [best.passage] else Series()
 
 
 def followed(passage: Passage, found: Sequence[Turn], claims: Sequence[Claim]) -> Passage:
@@ -192,7 +210,6 @@ def signs_of(found: Sequence[Turn], question: Question, near: Mapping[int, float
     if best is None:
         return []
     closest = max((near.get(turn.passage.no, 0.0) for turn in found if turn is not best), default=0.0)
-    usual = sum(len(turn.passage.text.split()) for turn in found) / len(found) or 1.0
     expected = kinds(best.passage.text)
     timed, counted = WHEN.search(question.text) is not None, HOW_MUCH.search(question.text) is not None
     signs: list[dict[str, float]] = []
@@ -209,7 +226,6 @@ def signs_of(found: Sequence[Turn], question: Question, near: Mapping[int, float
                 "no_time": float(timed and not own & TIMES),
                 "no_amount": float(counted and not own),
                 "other_kind": float(bool(own) != bool(expected) or bool(own and not own & expected)),
-                "length": min(len(text.split()) / usual, LONG),
             }
         )
     return signs
