@@ -279,6 +279,27 @@ async def test_words_and_vectors_each_find_their_own_and_both_scores_are_told(wo
     assert "qqq" not in scores
 
 
+async def test_passages_of_one_scope_are_compared_with_each_other(world: World) -> None:
+    session, other = fresh("s", "k"), fresh("o", "another")
+    for text in ("zebra", "zzeebbrraa", "qqq"):
+        session = await world.say(session, text, "x")
+    other = await world.say(other, "zebra", "x")
+    await world.read()
+    numbers = {
+        text: hit.passage.no
+        for text in ("zebra", "zzeebbrraa", "qqq")
+        for hit in await world.memory.search(all_of(session), words=[text], vector=None, model=MODEL, limit=5)
+    }
+    (theirs,) = await world.memory.search(all_of(other), words=["zebra"], vector=None, model=MODEL, limit=5)
+    asked = [*numbers.values(), theirs.passage.no]
+    cosines = await world.memory.alike(all_of(session), numbers["zebra"], asked, model=MODEL)
+    assert cosines.keys() == set(numbers.values())
+    assert round(cosines[numbers["zebra"]], 2) == 1.0
+    assert cosines[numbers["zzeebbrraa"]] > 0.9 > cosines[numbers["qqq"]]
+    assert await world.memory.alike(all_of(session), theirs.passage.no, asked, model=MODEL) == {}
+    assert await world.memory.alike(all_of(session), numbers["zebra"], asked, model="another") == {}
+
+
 async def test_a_search_in_two_halves_finds_what_a_whole_one_does(world: World) -> None:
     session = await talk(world.store, "s", 6, "k")
     await world.read()

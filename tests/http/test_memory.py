@@ -111,6 +111,22 @@ def test_a_reversal_comes_with_both_sides_and_both_dates(client: Client, upstrea
     assert all(claim.startswith("clm_") for claim in answer.hermes["memory"])
 
 
+def test_the_newest_answer_holds_though_nobody_said_that_anything_changed(
+    client: Client, upstream: Upstream, name: str
+) -> None:
+    said(client, "All my notes are in Joplin.", "2025-11-04", f"{name}-a", key=name)
+    said(client, "The cat is asleep on the radiator.", "2025-12-01", f"{name}-a", key=name)
+    said(client, "My notes are kept in Obsidian, synced to the phone.", "2026-03-02", f"{name}-a", key=name)
+    said(client, "Should I keep my notes in Evernote?", "2026-03-09", f"{name}-a", key=name)
+    read(client, name)
+    client.say("Which app are my notes in?", session=f"{name}-b", key=name)
+    lines = tail(upstream).splitlines()
+    current = next(number for number, line in enumerate(lines) if line.startswith("CURRENT since"))
+    assert lines[current].startswith("CURRENT since 2026-03-02 (turn 3")
+    assert lines[current + 1].startswith('  REVERSED: "All my notes are in Joplin." (2025-11-04 to 2026-03-02, turn 1')
+    assert not [line for line in lines if "Evernote" in line and "CURRENT" in line]
+
+
 def test_a_key_remembers_across_sessions(client: Client, upstream: Upstream, name: str) -> None:
     client.say("Our staging database runs on host kestrel-7.", session=f"{name}-a", key=name)
     read(client, name)

@@ -124,7 +124,7 @@ def tail(
             if isinstance(item, Recalled):
                 yield [recalled(item, places)]
             elif isinstance(item, Held):
-                yield series(item, known, places)
+                yield [answered(item, known, places)]
             elif (head := head_of(item, known)) is not None and head.id not in heads:
                 heads.add(head.id)
                 yield forms(head, earlier, known, places, sure=head.id not in overtaken)
@@ -152,25 +152,20 @@ def recalled(item: Recalled, places: Places) -> Entry:
     )
 
 
-def series(held: Held, known: dict[ClaimId, Claim], places: Places) -> list[Entry]:
-    """What holds with all that held before it, or with the last of that only."""
-    lengths = dict.fromkeys((len(held.earlier), min(len(held.earlier), 1)))
-    return [answered(held, held.earlier[:length], known, places) for length in lengths]
-
-
-def answered(held: Held, earlier: Sequence[Recalled], known: dict[ClaimId, Claim], places: Places) -> Entry:
+def answered(held: Held, known: dict[ClaimId, Claim], places: Places) -> Entry:
+    """What holds, with what held before it; or what may."""
     newest, because = held.newest, why(held.why, known, places) if held.why else ""
     label = f"CURRENT since {day(newest.said_at)}" if held.sure else f"UNRESOLVED {day(newest.said_at)}"
     lines = [f"{label} ({spoken(newest, places)}){by(newest.speaker)}: {quoted(newest.text)}{because}\n"]
     following = newest
-    for one in earlier:
+    for one in held.earlier:
         if held.sure:
             span = f"{day(one.said_at)} to {day(following.said_at)}"
             lines.append(f"  REVERSED: {quoted(one.text)} ({span}, {spoken(one, places)}){by(one.speaker)}\n")
         else:
             lines.append(f"  or {day(one.said_at)} ({spoken(one, places)}){by(one.speaker)}: {quoted(one.text)}\n")
         following = one
-    shown = (newest, *earlier)
+    shown = (newest, *held.earlier)
     return Entry(
         "".join(lines),
         claims=held.claims,

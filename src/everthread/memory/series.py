@@ -155,7 +155,12 @@ def series(
     if len(likely) > 1:
         return Series(unresolved=tuple(reversed(likely))[:MOST_EARLIER])
     best = anchor(found)
-    return Series(best.passage) if best is not None and best.firm and likely == [best.passage] else Series()
+    return Series(best.passage) if best is not None and best.firm and is_alone(best, found) else Series()
+
+
+def is_alone(best: Turn, found: Sequence[Turn]) -> bool:
+    """Was nothing else said since that could be about it?"""
+    return not any(turn.tells and before(best.passage, turn.passage) for turn in found)
 
 
 def followed(passage: Passage, found: Sequence[Turn], claims: Sequence[Claim]) -> Passage:

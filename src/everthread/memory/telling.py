@@ -18,6 +18,7 @@ from everthread.memory.series import Series
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
 MOST = 300  # passages: more than any block can hold
 COVERS, REPEATS = 0.95, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
+LEADING = 2  # of the answers: what holds and what held last stand together; the others where they would anyway, marked
 STATES = frozenset({"fact", "decision", "preference", "instruction"})  # what is so until it is changed
 
 
@@ -40,9 +41,10 @@ def told(ranked: Sequence[Ranked], claims: Sequence[Claim], answers: Series | No
     holding = [claim for passage in apt for claim in drawn.inside(passage) if holds(claim)]
     latest = max(holding, key=said_last, default=None) if answers is None else None
     answers = answers or Series()
-    answering = {passage.no for passage in answers.passages}
+    leading = {passage.no for passage in answers.passages[:LEADING]}
+    over = {passage.no: answers.current.seq for passage in answers.earlier} if answers.current else {}
     settled = {passage.step for passage in answers.passages}
-    found: list[Claim | Recalled | Held] = [held(answers, drawn)] if answering else []
+    found: list[Claim | Recalled | Held] = [held(answers, drawn)] if leading else []
     shown: set[str] = set()
     for one in ranked[:MOST]:
         passage = one.passage
@@ -52,10 +54,11 @@ def told(ranked: Sequence[Ranked], claims: Sequence[Claim], answers: Series | No
         found += telling
         shown |= {drawn.words[claim.id] for claim in inside if claim.voice == "user"}
         text = squeezed(passage.text).casefold()
-        if passage.no in answering or (passage.role == "assistant" and repeats(text, shown)):
+        if passage.no in leading or (passage.role == "assistant" and repeats(text, shown)):
             continue
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
-            found.append(recalled(passage, drawn.reversed_in(passage, text), retracted=drawn.retracted_in(text)))
+            later = over.get(passage.no) or drawn.reversed_in(passage, text)
+            found.append(recalled(passage, later, retracted=drawn.retracted_in(text)))
     heads = {head for claim in found if isinstance(claim, Claim) and (head := head_of(claim, drawn.by_id))}
     return Told(tuple(found), overtaken({*holding, *heads}, latest))
 
@@ -66,14 +69,14 @@ def held(answers: Series, drawn: Drawn) -> Held:
     def said(passage: Passage) -> Recalled:
         return recalled(passage, None, retracted=False)
 
-    newest = answers.passages[0]
+    newest, *before = answers.passages[:LEADING]
     told = [claim for claim in drawn.inside(newest) if claim.because is not None or claim.cause is not None]
     return Held(
         said(newest),
-        tuple(map(said, answers.passages[1:])),
+        tuple(map(said, before)),
         sure=answers.current is not None,
         why=told[-1] if told else None,
-        claims=tuple(claim.id for passage in answers.passages for claim in drawn.inside(passage)),
+        claims=tuple(claim.id for passage in (newest, *before) for claim in drawn.inside(passage)),
     )
 
 
