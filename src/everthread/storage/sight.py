@@ -202,22 +202,15 @@ def elsewhere(db: sqlite3.Connection, view: View) -> bool:
         if session.prior is not None and 1 - place(db, view.tenant, session.prior) < session.from_seq:
             return True
     row = db.execute(
-        "SELECT 1 FROM scope JOIN thread ON thread.tenant = scope.tenant AND thread.scope = scope.no"
-        " AND thread.thread != ? AND thread.deleted_at IS NULL"
-        " JOIN lineage ON lineage.tenant = thread.tenant AND lineage.lineage = thread.head AND lineage.last_seq > 0"
-        " WHERE scope.tenant = ? AND scope.scope = ? LIMIT 1",
+        "SELECT EXISTS (SELECT 1 FROM thread INDEXED BY thread_of_scope JOIN lineage"
+        " ON lineage.tenant = thread.tenant AND lineage.lineage = thread.head AND lineage.last_seq > 0"
+        " WHERE thread.tenant = scope.tenant AND thread.scope = scope.no AND thread.thread != ?"
+        " AND thread.deleted_at IS NULL)"
+        " OR EXISTS (SELECT 1 FROM claim WHERE claim.scope = scope.no AND claim.step IS NULL)"
+        " FROM scope WHERE scope.tenant = ? AND scope.scope = ?",
         (session.thread if session is not None else "", view.tenant, view.scope),
     ).fetchone()
-    return row is not None or by_hand(db, view)
-
-
-def by_hand(db: sqlite3.Connection, view: View) -> bool:
-    row = db.execute(
-        "SELECT 1 FROM scope JOIN claim ON claim.scope = scope.no AND claim.step IS NULL"
-        " WHERE scope.tenant = ? AND scope.scope = ? LIMIT 1",
-        (view.tenant, view.scope),
-    ).fetchone()
-    return row is not None
+    return row is not None and bool(row[0])
 
 
 def speakers(db: sqlite3.Connection, view: View) -> tuple[str, ...]:
