@@ -51,7 +51,7 @@ def test_a_file_whose_migration_is_killed_is_old_or_new_and_never_between(versio
     old(new, version, steps=3)
     migrate(new)
     count = sum(len(list(statements(script))) for script in MIGRATIONS[version:])
-    for done in (1, count // 2, count - 1):
+    for done in {min(1, count - 1), count // 2, count - 1}:
         path = tmp_path / f"{done}.db"
         old(path, version, steps=3)
         before = looked_at(path)

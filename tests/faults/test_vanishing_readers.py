@@ -109,7 +109,7 @@ def test_readers_that_vanish_leave_their_named_turns_whole_and_stop_the_others(
             each.join(40)
         assert server.running is not None
         turns = server.running.site.turns
-        until(lambda: turns.answering == 0 and not turns.live)
+        until(lambda: not turns.live)
         until(lambda: upstream.disconnects >= READERS)
     finally:
         upstream.behaviour = answers  # type: ignore[method-assign]

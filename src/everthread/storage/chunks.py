@@ -29,7 +29,8 @@ def rows(home: Home, seq: int, step: str | None, said_at: int, messages: Sequenc
 
 def add(db: sqlite3.Connection, new: Iterable[Row]) -> None:
     """The pieces, and their words in the index."""
-    numbered = list(enumerate(new, start=last(db) + 1))
+    (last,) = db.execute("SELECT coalesce(max(no), 0) FROM chunk").fetchone()
+    numbered = list(enumerate(new, start=last + 1))
     db.executemany(INSERT, [(no, *row) for no, row in numbered])
     db.executemany(
         f"INSERT INTO {INDEXED} VALUES (?, ?)",  # noqa: S608
@@ -37,16 +38,10 @@ def add(db: sqlite3.Connection, new: Iterable[Row]) -> None:
     )
 
 
-def put_off(db: sqlite3.Connection, later: Later, new: Iterable[Row]) -> None:
+def put_off(later: Later, new: Iterable[Row]) -> None:
     """The same at the end of the transaction."""
     for row in new:
-        no = later.number("chunk", lambda: last(db))
-        later.insert("chunk", (no, *row))
-        later.insert(INDEXED, (no, terms_of(row)))
-
-
-def last(db: sqlite3.Connection) -> int:
-    return int(db.execute("SELECT coalesce(max(no), 0) FROM chunk").fetchone()[0])
+        later.insert_numbered("chunk", row, index=INDEXED, entry=(terms_of(row),))
 
 
 def terms_of(row: Row) -> str:

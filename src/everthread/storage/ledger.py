@@ -352,7 +352,7 @@ def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> 
     return joined
 
 
-def record(db: sqlite3.Connection, later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
+def record(later: Later, tenant: Tenant, commit: Commit, scope: int) -> None:
     """The step itself, its words in the lexical index, and that memory is to read it; what else it is to be seen as."""
     session, step = commit.session, commit.step
     said_at, usage = stamp(step.said_at), step.outcome.usage
@@ -389,7 +389,7 @@ def record(db: sqlite3.Connection, later: Later, tenant: Tenant, commit: Commit,
     )
     tally.count(later, tenant, step, at=stamp(step.stored_at), key=commit.key, session=session.root, job=commit.job)
     home = (tenant, scope, session.thread, session.lineage)
-    chunks.put_off(db, later, chunks.rows(home, step.seq, step.id, said_at, step.messages()))
+    chunks.put_off(later, chunks.rows(home, step.seq, step.id, said_at, step.messages()))
     outbox.put_off(later, tenant, scope, kind="step", name=step.id, now=stamp(step.stored_at))
     if commit.keep is not None and commit.fence is None:
         later.insert(

@@ -352,7 +352,7 @@ class SqliteStore:
                     "UPDATE replay SET step = ? WHERE tenant = ? AND key = ?",
                     (commit.step.id, tenant, commit.replay.key),
                 )
-            ledger.record(db, later, tenant, commit, scope)
+            ledger.record(later, tenant, commit, scope)
             return session
 
         try:

@@ -36,16 +36,16 @@ class Later:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[tuple[Any, ...]]] = {}
-        self._numbers: dict[str, int] = {}
+        self._numbered: dict[str, str] = {}  # tables whose rows get their number when they are inserted; their indexes
 
     def insert(self, table: str, row: tuple[Any, ...]) -> None:
         self._rows.setdefault(table, []).append(row)
 
-    def number(self, table: str, last: Callable[[], int]) -> int:
-        """The next row's; `last` looks in the table, which is asked once."""
-        known = self._numbers.get(table)
-        self._numbers[table] = number = (last() if known is None else known) + 1
-        return number
+    def insert_numbered(self, table: str, row: tuple[Any, ...], *, index: str, entry: tuple[Any, ...]) -> None:
+        """A row that will have the next number of its table, and its entry in an index under the same number."""
+        self._numbered[table] = index
+        self.insert(table, row)
+        self.insert(index, entry)
 
     def mark(self) -> dict[str, int]:
         """How much is put off, for `back`."""
@@ -56,7 +56,14 @@ class Later:
         self._rows = {table: rows[: mark[table]] for table, rows in self._rows.items() if mark.get(table)}
 
     def write(self, db: sqlite3.Connection) -> None:
+        for table, index in self._numbered.items():
+            (last,) = db.execute(f"SELECT coalesce(max(no), 0) FROM {table}").fetchone()  # noqa: S608
+            for name in (table, index):
+                rows = self._rows.get(name, ())
+                self._rows[name] = [(no, *row) for no, row in enumerate(rows, start=last + 1)]
         for table, rows in self._rows.items():
+            if not rows:
+                continue
             width = len(rows[0])
             most = MOST_PARAMETERS // width
             marks = f"({', '.join('?' * width)})"
@@ -65,7 +72,7 @@ class Later:
                 sql = f"INSERT INTO {table} VALUES {', '.join([marks] * len(part))}"  # noqa: S608
                 db.execute(sql, [value for row in part for value in row])
         self._rows = {}
-        self._numbers = {}
+        self._numbered = {}
 
 
 Job = Callable[[sqlite3.Connection, Later], Any]
