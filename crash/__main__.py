@@ -15,7 +15,7 @@ from crash.audit import Audit
 from crash.book import Book
 from crash.migration import Migrations
 from crash.model import Model
-from crash.speakers import Chained, Keyed, Plain, Rotating, Runner, Speaker
+from crash.speakers import Plain, Runner, Speaker, regulars
 from process import Process
 
 EPILOG = """\
@@ -193,14 +193,8 @@ def cast(book: Book) -> list[Speaker]:
     return [
         Plain("json-0", "json", book, stream=False),
         Plain("sse-0", "sse", book, stream=True),
-        Plain("shared-0", "shared", book, stream=False),
-        Plain("shared-1", "shared", book, stream=True),
-        Keyed("keyed-0", "keyed", book, stream=False),
-        Keyed("keyed-1", "keyed sse", book, stream=True),
-        Chained("chained-0", "", book),
-        Runner("run-0", "runs", book),
+        *regulars(book),
         Runner("run-1", "runs 1", book),
-        Rotating("rotating-0", "rotating", book),
     ]
 
 

@@ -178,3 +178,16 @@ class Runner(Speaker):
 
 def complete(answer: Answer, *, stream: bool) -> bool:
     return answer.status == 200 and (not stream or answer.events[-1:] == ["[DONE]"])
+
+
+def regulars(book: Book) -> list[Speaker]:
+    """Those who always talk: two in one session, keys that are sent again, chains, runs, rotations."""
+    return [
+        Plain("shared-0", "shared", book, stream=False),
+        Plain("shared-1", "shared", book, stream=True),
+        Keyed("keyed-0", "keyed", book, stream=False),
+        Keyed("keyed-1", "keyed sse", book, stream=True),
+        Chained("chained-0", "", book),
+        Runner("run-0", "runs", book),
+        Rotating("rotating-0", "rotating", book),
+    ]

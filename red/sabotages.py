@@ -158,7 +158,7 @@ SABOTAGES = (
         "4",
         "a session is not held while its turn runs",
         "tests/http/test_sessions.py::test_parallel_turns_of_one_session_are_a_total_order",
-        (Edit("storage/line.py", HELD, '        self._name = (tenant, SessionId(self._by))\n'),),
+        (Edit("storage/line.py", HELD, "        self._name = (tenant, SessionId(self._by))\n"),),
     ),
     Sabotage(
         "4",

@@ -9,7 +9,7 @@ import threading
 import time
 
 from crash.book import Book
-from crash.speakers import Chained, Keyed, Plain, Rotating, Runner, Speaker, complete
+from crash.speakers import Plain, Speaker, complete, regulars
 from front_door import Client
 from soak.gauge import Gauge
 
@@ -117,13 +117,7 @@ def cast(book: Book, model: str) -> list[Speaker]:
         Direct("direct-1", book, model),
         *(Plain(f"json-{n}", f"json {n}", book, stream=False) for n in range(3)),
         *(Plain(f"sse-{n}", f"sse {n}", book, stream=True) for n in range(3)),
-        Plain("shared-0", "shared", book, stream=False),
-        Plain("shared-1", "shared", book, stream=True),
-        Keyed("keyed-0", "keyed", book, stream=False),
-        Keyed("keyed-1", "keyed sse", book, stream=True),
-        Chained("chained-0", "", book),
-        Runner("run-0", "runs", book),
-        Rotating("rotating-0", "rotating", book),
+        *regulars(book),
         Newcomer("newcomer-0", "someone", book),
         Newcomer("newcomer-1", "someone else", book),
         Leaver("leaving-0", "leaving", book),

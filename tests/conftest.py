@@ -9,6 +9,7 @@ import pytest
 
 from everthread.core.ports import Clock
 from front_door import Client, Everthread
+from process import Process
 from upstream import Upstream
 
 
@@ -54,6 +55,15 @@ def start(upstream: Upstream, tmp_path: Path) -> Iterator[Callable[..., Everthre
     yield starting
     for everthread in running:
         everthread.stop()
+
+
+@pytest.fixture
+def process(upstream: Upstream, tmp_path: Path) -> Iterator[Process]:
+    """A server in a process of its own, which can be killed."""
+    process = Process(tmp_path / "home", upstream_url=upstream.url, context_budget="1000000")
+    yield process
+    if process.running.poll() is None:
+        process.kill()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,6 @@ from process import Process
 from upstream import Upstream, falls_silent
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def process(upstream: Upstream, tmp_path: Path) -> Iterator[Process]:
-    process = Process(tmp_path / "home", upstream_url=upstream.url, context_budget="1000000")
-    yield process
-    if process.running.poll() is None:
-        process.kill()
 
 
 def test_the_conversation_goes_on_after_a_restart_and_after_a_kill(process: Process, upstream: Upstream) -> None:

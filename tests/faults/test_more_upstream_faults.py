@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.http.test_upstream_faults import BEGUN, QUESTION, Fault, both, error_of
+from tests.http.test_upstream_faults import BEGUN, Fault, both, error_of, fails, goes_on
 
 from front_door import Answer, Client, Everthread
 from upstream import HEAD, USAGE, Behaviour, Upstream, calls, chunk, event
@@ -123,18 +123,8 @@ def impatient(hasty: Everthread, upstream: Upstream) -> Client:
 def test_a_server_that_is_none_is_the_documented_error_and_the_session_goes_on(
     impatient: Client, upstream: Upstream, name: str, fault: Fault, stream: bool
 ) -> None:
-    first = impatient.say("My name is Alex.", session=name)
-    upstream.plan[:] = [fault.behaviour] * fault.tries
-    failed = impatient.say(QUESTION, session=name, stream=stream)
-    assert failed.status == (200 if stream and fault.begun else fault.status), failed.body[:500]
-    assert error_of(failed)["code"] == fault.code
-
-    assert impatient.say("And now?", session=name, stream=stream).status == 200
-    assert upstream.prompts[-1] == [
-        {"role": "user", "content": "My name is Alex."},
-        {"role": "assistant", "content": first.text},
-        {"role": "user", "content": "And now?"},
-    ], "neither the failed question nor half of an answer"
+    first = fails(impatient, upstream, name, fault, stream=stream)
+    goes_on(impatient, upstream, name, first, stream=stream)
 
 
 # --- no way there ---

@@ -22,14 +22,6 @@ pytestmark = pytest.mark.slow
 OVER = {"completed", "failed", "interrupted", "cancelled"}
 
 
-@pytest.fixture
-def process(upstream: Upstream, tmp_path: Path) -> Iterator[Process]:
-    process = Process(tmp_path / "home", upstream_url=upstream.url, context_budget="1000000")
-    yield process
-    if process.running.poll() is None:
-        process.kill()
-
-
 class Crowd:
     """Clients that each say one thing at the same time, and what each of them was told."""
 

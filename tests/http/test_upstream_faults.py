@@ -197,26 +197,35 @@ def error_of(answer: Answer) -> dict[str, Any]:
     return dict(body["error"])
 
 
-@both
-@each_fault
-def test_a_fault_upstream_is_the_documented_error_and_the_session_goes_on(
-    impatient: Client, upstream: Upstream, name: str, fault: Fault, stream: bool
-) -> None:
-    first = impatient.say("My name is Alex.", session=name)
+def fails(client: Client, upstream: Upstream, name: str, fault: Fault, *, stream: bool) -> Answer:
+    """A turn, and one that meets the fault and says so; what the first was answered."""
+    first = client.say("My name is Alex.", session=name)
     assert first.status == 200
     upstream.plan[:] = [fault.behaviour] * fault.tries
-    failed = impatient.say(QUESTION, session=name, stream=stream)
+    failed = client.say(QUESTION, session=name, stream=stream)
     assert failed.status == (200 if stream and fault.begun else fault.status), failed.body[:500]
     assert error_of(failed)["code"] == fault.code
-    assert len(upstream.requests) == 1 + fault.tries
+    return first
 
-    again = impatient.say("And now?", session=name, stream=stream)
-    assert again.status == 200
+
+def goes_on(client: Client, upstream: Upstream, name: str, first: Answer, *, stream: bool) -> None:
+    """The session, as if the failed turn had not been."""
+    assert client.say("And now?", session=name, stream=stream).status == 200
     assert upstream.prompts[-1] == [
         {"role": "user", "content": "My name is Alex."},
         {"role": "assistant", "content": first.text},
         {"role": "user", "content": "And now?"},
     ], "neither the failed question nor half of an answer"
+
+
+@both
+@each_fault
+def test_a_fault_upstream_is_the_documented_error_and_the_session_goes_on(
+    impatient: Client, upstream: Upstream, name: str, fault: Fault, stream: bool
+) -> None:
+    first = fails(impatient, upstream, name, fault, stream=stream)
+    assert len(upstream.requests) == 1 + fault.tries
+    goes_on(impatient, upstream, name, first, stream=stream)
 
 
 @both

@@ -57,10 +57,8 @@ class Pool:
 
     async def stream(self, prompt: Prompt) -> ModelEvents:
         """What the model says; how long it took is put down to what it was asked for."""
-        began = time.perf_counter()
-        name, code = "", "interrupted"
-        try:
-            name = await self._upstream_name(prompt.model)
+        with Call(prompt) as call:
+            call.model = name = await self._upstream_name(prompt.model)
             tries = [name] * (1 + RETRIES) + [other for other in self._fallbacks if other != name]
             while True:
                 begun = False
@@ -69,7 +67,6 @@ class Pool:
                         async for some in events:
                             begun = True
                             yield some
-                    code = ""
                     return
                 except WORTH_A_RETRY as failure:
                     pause = self._before_next(failure, number=1 + RETRIES - tries.count(name))
@@ -80,11 +77,6 @@ class Pool:
                 if left[0] == tries[0]:
                     await self._pause(pause or 0.0)
                 tries = left
-        except Failure as failure:
-            code = failure.code
-            raise
-        finally:
-            note(name, prompt, code, time.perf_counter() - began)
 
     def _before_next(self, failure: UpstreamFailure, number: int) -> float | None:
         """How long to wait before the next try; None when it asks for longer than anyone should wait."""
@@ -119,11 +111,24 @@ class Pool:
         await self._model.close()
 
 
-def note(model: str, prompt: Prompt, code: str, seconds: float) -> None:
-    """Puts a call down to its cause; those that no client sees are told of in the log."""
-    if (cause := CAUSE.get()) is not None:
-        cause.upstream += seconds
-    level = logging.INFO if prompt.auxiliary else logging.DEBUG
-    if log.isEnabledFor(level):
-        fields = {"model": model, "ms": round(seconds * 1000, 1), **({"code": code} if code else {})}
-        log.log(level, "a hidden call" if prompt.auxiliary else "a call", extra={"fields": fields})
+class Call:
+    """Puts a call down to its cause when it is over; those that no client sees are told of in the log."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        self._hidden = prompt.auxiliary
+        self._began = time.perf_counter()
+        self.model = ""
+
+    def __enter__(self) -> Call:
+        return self
+
+    def __exit__(self, _: object, why: BaseException | None, __: object) -> None:
+        seconds = time.perf_counter() - self._began
+        if (cause := CAUSE.get()) is not None:
+            cause.upstream += seconds
+        level = logging.INFO if self._hidden else logging.DEBUG
+        if log.isEnabledFor(level):
+            fields: dict[str, object] = {"model": self.model, "ms": round(seconds * 1000, 1)}
+            if why is not None:
+                fields["code"] = why.code if isinstance(why, Failure) else "interrupted"
+            log.log(level, "a hidden call" if self._hidden else "a call", extra={"fields": fields})

@@ -187,7 +187,6 @@ PARTS = {
         **{what: query for what, (query, _) in DERIVED.items() if not what.startswith(MEMORY)},
     },
 }
-INVARIANTS = {what: query for queries in PARTS.values() for what, query in queries.items()}
 
 
 def problems(db: sqlite3.Connection, looking: Looking | None = None) -> Iterator[Problem]:

@@ -59,11 +59,9 @@ class Later:
         for table, index in self._numbered.items():
             (last,) = db.execute(f"SELECT coalesce(max(no), 0) FROM {table}").fetchone()  # noqa: S608
             for name in (table, index):
-                rows = self._rows.get(name, ())
-                self._rows[name] = [(no, *row) for no, row in enumerate(rows, start=last + 1)]
+                if name in self._rows:  # whoever put them off may have failed
+                    self._rows[name] = [(no, *row) for no, row in enumerate(self._rows[name], start=last + 1)]
         for table, rows in self._rows.items():
-            if not rows:
-                continue
             width = len(rows[0])
             most = MOST_PARAMETERS // width
             marks = f"({', '.join('?' * width)})"
