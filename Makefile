@@ -1,6 +1,6 @@
 # `make serve` runs the server on the embedded default; `make test` passes all tests. Each sets up what it needs.
 
-PYTHON ?= python3
+PYTHON ?= $(shell python3 requirements/interpreter.py)
 BIN := .venv/bin
 CLIENTS := .venv-compat/bin
 PIP := -m pip install --quiet --disable-pip-version-check
@@ -72,8 +72,10 @@ clean:  ## remove the virtual environment and caches
 	rm -rf .venv .venv-compat .venv-peers tests/compat/node/node_modules dist build .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python .venv-compat/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Everthread needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }
-	@$(PYTHON) -m venv $(@:/bin/python=)
+	@python=$(or $(PYTHON),false); \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Everthread needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }; \
+	$$python -m venv $(@:/bin/python=)
 
 .venv/.run: requirements/run.lock requirements/build.lock pyproject.toml | .venv/bin/python
 	@echo "installing pinned packages into .venv ..."

@@ -36,6 +36,7 @@ examples:
   python -m bench                                  about five minutes
   python -m bench --quick                          about a minute, rougher
   python -m bench --direct-only                    the ceiling of the bench itself
+  python -m bench --only json-32 --bare            and that of the parts, on this machine
   python -m bench --only json-32 --seconds 20      load to hang a profiler on
   python -m bench --only endless,depth             the figures of a session that never ends
   python -m bench --only mindful --long            the same with memory on, 10,000 turns
@@ -58,6 +59,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", metavar="PLANS", help="some plans, comma separated; no idle streams, one start")
     parser.add_argument("--scopes", type=int, help=f"others' conversations beside recall's (default {recall.SCOPES})")
     parser.add_argument("--long", action="store_true", help=f"{mindful.LONG_TURNS:,} turns with memory on")
+    parser.add_argument("--bare", action="store_true", help="also what the same parts do with the bare work of a turn")
     parser.add_argument("--direct-only", action="store_true", help="do not start Everthread")
     parser.add_argument("--dir", metavar="FOLDER", help="where the temporary data goes (default: the system's)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw results")
@@ -154,7 +156,10 @@ class Bench:
                 self.note_start(server_process)
                 scenario.check_stream(server_process.target)
                 history = scenario.check_history(server_process.target)
-            sides = Sides(upstream, server_process)
+            servers = [server_process] if server_process else []
+            if self.args.bare:
+                servers.append(stack.enter_context(server.bare(upstream.target, self.args.dir)))
+            sides = Sides(upstream, *servers)
             plans = {}
             for name in (name for name in self.args.plans if name in scenario.PLANS):
                 self.say(name)

@@ -152,6 +152,25 @@ def rows(results: Results) -> list[Row]:
     return found + standing_rows(results)
 
 
+# --- what could the parts do? ---
+
+
+def bare_lines(results: Results) -> list[str]:
+    """Beside a server of the same parts that does the bare work of a turn: how fast is this machine?"""
+    measured = {name: some for name, some in results.plans.items() if some.bare}
+    if not measured:
+        return []
+    lines = ["", line(("The same parts with the bare work of a turn", "bare", "everthread", "ratio", "", "", ""))]
+    for name, some in measured.items():
+        events = name == "sse-events"
+        what, of = ("events/s", lambda s: s.events_per_s) if events else ("turns/s", lambda s: s.turns_per_s)
+        lines.append(line(Row(f"{name}: {what}", middle(some.bare, of), middle(some.everthread, of)).cells()))
+        if not events:
+            p50 = [middle(side, lambda s: s.p50) for side in (some.bare, some.everthread)]
+            lines.append(line(Row("  p50, ms", *p50).cells()))
+    return lines
+
+
 # --- who was the bottleneck? ---
 
 
@@ -242,7 +261,7 @@ def render(results: Results) -> str:
     table = rows(results)
     lines += ["", line(("", "direct", "everthread", "ratio", "added", "goal", ""))]
     lines += [line(row.cells()) for row in table]
-    lines += ["", *busy_lines(results)]
+    lines += [*bare_lines(results), "", *busy_lines(results)]
     missed = [row.name for row in table if row.met is False]
     if any(row.met is not None for row in table):
         lines += ["", "Goals missed: " + "; ".join(missed) if missed else "All goals met."]

@@ -61,25 +61,26 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """All rounds of one plan; without a server, only the direct side."""
+    """All rounds of one plan, by side; of the servers there are some, or none."""
 
     plan: Plan
     direct: list[Round]
     everthread: list[Round]
+    bare: list[Round]
 
 
 class Sides:
-    """The upstream, and the server in front of it if there is one."""
+    """The upstream, and the servers in front of it."""
 
-    def __init__(self, upstream: Process, server: Process | None) -> None:
+    def __init__(self, upstream: Process, *servers: Process) -> None:
         self.upstream = upstream
-        self.server = server
+        self.servers = servers
 
     def clock(self) -> Clock:
         return (
             time.process_time(),
             self.upstream.cpu_seconds(),
-            self.server.cpu_seconds() if self.server else 0.0,
+            sum(server.cpu_seconds() for server in self.servers),
             machine.busy_seconds(),
         )
 
@@ -90,10 +91,10 @@ class Sides:
         return Round(sample, took, Cores.between(before, after, took))
 
     def measure(self, plan: Plan, *, rounds: int, seconds: float) -> Measured:
-        targets = [self.upstream.target] + ([self.server.target] if self.server else [])
+        targets = [process.target for process in (self.upstream, *self.servers)]
         for target in targets:
             uvloop.run(load.measure(target, plan, seconds / WARM_PART))
-        found: dict[str, list[Round]] = {"direct": [], "everthread": []}
+        found: dict[str, list[Round]] = {"direct": [], "everthread": [], "bare": []}
         for _ in range(rounds):
             for target in targets:
                 found[target.name].append(self.round(target, plan, seconds))

@@ -213,6 +213,17 @@ def fake_upstream() -> Iterator[Process]:
 
 
 @contextmanager
+def bare(upstream: Target, parent: str | None) -> Iterator[Process]:
+    """The same parts with the bare work of a turn."""
+    target = Target(name="bare", port=free_port(), key="none")
+    with folder(parent) as home:
+        command = [sys.executable, "-m", "bench.bare", "--port", str(target.port), "--home", str(home)]
+        command += ["--upstream", f"http://127.0.0.1:{upstream.port}/v1"]
+        with running(target, command, clean_env(), home) as process:
+            yield process
+
+
+@contextmanager
 def everthread(upstream: Target, parent: str | None, *, memory: Memory = "on") -> Iterator[Process]:
     """The real command on an empty home, with nothing changed but the upstream's address, which is never asked to
     write a log: what it is asked is what the bench asks."""

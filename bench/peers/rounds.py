@@ -82,7 +82,7 @@ async def measure(target: Target, plan: Plan, length: Length) -> Sample:
 
 def round_of(upstream: Process, server: Process, plan: Plan, length: Length) -> Round:
     """One, with the CPU that it took."""
-    sides = Sides(upstream, None if server is upstream else server)
+    sides = Sides(upstream, *(() if server is upstream else (server,)))
     before, began = sides.clock(), time.perf_counter()
     sample = uvloop.run(measure(server.target, plan, length))
     after, took = sides.clock(), time.perf_counter() - began

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -339,9 +339,9 @@ def test_the_oldest_are_merged_and_their_best_lines_stay() -> None:
     ids=lambda text: repr(text[:12]),
 )
 def test_the_work_is_bounded_whatever_is_said(text: str) -> None:
-    began = perf_counter()
+    began = thread_time()
     block = extract(said(text), room=500, counter=counter)
-    assert perf_counter() - began < 2
+    assert thread_time() - began < 2
     assert block.tokens <= 500
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from time import perf_counter
+from time import thread_time
 
 import msgspec
 import pytest
@@ -549,10 +549,10 @@ def test_a_hostile_answer_costs_little(text: str) -> None:
         turn(1, ("user", "e " * 100_000), ("assistant", "<context>" * 20_000)),
         turn(2, ("user", '"' * 100_000), ("assistant", "e, and " * 20_000)),
     ]
-    began = perf_counter()
+    began = thread_time()
     by_step, _ = accepted(text, told)
     assert not by_step
-    assert perf_counter() - began < 5
+    assert thread_time() - began < 5
 
 
 # --- what is asked ---

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from time import perf_counter
+from time import thread_time
 
 import msgspec
 import pytest
@@ -480,9 +480,9 @@ def test_any_text_is_quoted_literally_or_not_at_all(text: str, role: Role) -> No
 )
 def test_a_text_made_to_hurt_is_read_in_time(unit: str) -> None:
     text = (unit * (200_000 // len(unit) + 1))[:200_000]
-    began = perf_counter()
+    began = thread_time()
     noticed(text)
-    assert perf_counter() - began < 2
+    assert thread_time() - began < 2
 
 
 def test_a_message_without_text_states_nothing() -> None:

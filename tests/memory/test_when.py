@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -244,6 +244,6 @@ def test_any_text_on_any_day_gives_intervals_at_their_places(text: str, said_at:
 )
 def test_a_text_made_to_hurt_is_read_in_time(unit: str) -> None:
     text = (unit * (200_000 // len(unit) + 1))[:200_000]
-    began = perf_counter()
+    began = thread_time()
     mentions(text, WEDNESDAY)
-    assert perf_counter() - began < 2
+    assert thread_time() - began < 2

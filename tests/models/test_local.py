@@ -27,9 +27,9 @@ from everthread.errors import (
     UpstreamDisconnected,
     UpstreamUnreachable,
 )
-from everthread.models.embedded.child import Order
 from everthread.models.embedded.line import Line
 from everthread.models.embedded.local import Local, over_http
+from everthread.models.embedded.orders import Order
 from front_door import Client
 
 WEATHER = {

@@ -17,8 +17,8 @@ from everthread import wiring
 from everthread.context.tokens import O200k
 from everthread.core.counting import COUNTED_EXACTLY
 from everthread.models.embedded import gguf, vocabulary
-from everthread.models.embedded.child import Listening, Order
 from everthread.models.embedded.local import Local
+from everthread.models.embedded.orders import Listening, Order
 from everthread.models.embedded.vocabulary import LETTERS, Vocabulary
 from front_door import Client
 

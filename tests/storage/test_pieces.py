@@ -48,6 +48,6 @@ def test_a_text_that_is_not_long_is_one_piece_and_a_blank_one_is_none() -> None:
 
 
 def test_cutting_takes_time_in_proportion_to_the_text() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     assert sum(len(piece) for _, piece in pieces("x" * 2_000_000)) == 2_000_000
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2

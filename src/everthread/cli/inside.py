@@ -19,6 +19,8 @@ from everthread.errors import StoreInUse, Unavailable
 from everthread.http.app import App
 from everthread.http.server import DRAIN, Server, bind, configured
 
+PATIENCE = 3.0  # seconds for ending before anything is said about it
+
 log = logging.getLogger("everthread.cli.chat")
 
 
@@ -88,7 +90,7 @@ class Inside:
             return
         self._server.should_exit = True
         try:
-            if wait([self._served], timeout=1).not_done:
+            if wait([self._served], timeout=PATIENCE).not_done:
                 print(f"Finishing the last answer, {DRAIN} s at most; Ctrl-C gives it up.", file=sys.stderr)
             wait([self._served])
         except KeyboardInterrupt:

@@ -41,7 +41,9 @@ def encoding() -> tiktoken.Encoding:
         base64.b64decode(token): int(rank)
         for token, rank in (line.split() for line in gzip.decompress(packed).splitlines())
     }
-    return tiktoken.Encoding("o200k_base", pat_str=PIECES, mergeable_ranks=ranks, special_tokens={})
+    made = tiktoken.Encoding("o200k_base", pat_str=PIECES, mergeable_ranks=ranks, special_tokens={})
+    ranks.clear()  # its core has a copy of them; this one, for looking at, takes 30 MB
+    return made
 
 
 class O200k:

@@ -15,31 +15,11 @@ from typing import BinaryIO
 import msgspec
 import xllamacpp
 
+from everthread.models.embedded.orders import Failed, Listening, Order
+
 PR_SET_PDEATHSIG = 1
 CACHE = 512  # MiB of memory for the beginnings of prompts; llama.cpp would take 8192
 BATCH = 512  # tokens of a prompt between two looks whether anybody still listens
-
-
-class Order(msgspec.Struct, frozen=True):
-    """What to run."""
-
-    weights: str
-    name: str
-    context: int
-    threads: int
-    key: str  # whoever asks must know it
-
-
-class Listening(msgspec.Struct, frozen=True, tag=True):
-    """The model is loaded and answers here."""
-
-    url: str
-
-
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The model cannot be run."""
-
-    reason: str
 
 
 def main() -> int:

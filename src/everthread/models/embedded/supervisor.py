@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from everthread.errors import Stopping, UpstreamTimeout, UpstreamUnreachable
-from everthread.models.embedded.child import Failed, Listening, Order
+from everthread.models.embedded.orders import Failed, Listening, Order
 
 log = logging.getLogger("everthread.models.embedded.local")
 
