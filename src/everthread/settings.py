@@ -141,6 +141,10 @@ def is_http(url: str) -> bool:
 
 def checked(settings: Settings) -> Settings:
     url = settings.upstream_url
+    if url is not None and "@" in url.partition("://")[2].partition("/")[0]:  # not shown: it may be a password
+        raise Malformed(
+            f"{PREFIX}UPSTREAM_URL has a user or a password in it; a key belongs into {PREFIX}UPSTREAM_KEY."
+        )
     if url is not None and not is_http(url):
         raise Malformed(f"{PREFIX}UPSTREAM_URL must be an http or https URL that ends in /v1, not {url!r}.")
     if url is not None and urlsplit(url).hostname == urlsplit(OPENAI_URL).hostname and settings.model is None:

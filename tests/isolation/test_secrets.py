@@ -14,6 +14,7 @@ from probes import probes
 
 from belongings import OWNERS, STRANGERS, Keyring
 from everthread import settings
+from everthread.errors import Malformed
 from front_door import KEY, Client
 from operations import OPERATIONS
 from process import Process
@@ -109,3 +110,11 @@ def test_a_server_that_is_asked_for_what_is_not_there_has_nothing_to_complain_of
 ) -> None:
     text, _ = printed
     assert not [line for line in text.splitlines() if '"level":"error"' in line or "Traceback" in line]
+
+
+def test_a_password_in_the_address_of_the_upstream_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    with pytest.raises(Malformed, match="EVERTHREAD_UPSTREAM_KEY") as refused:
+        settings.load(
+            {"EVERTHREAD_HOME": str(tmp_path), "EVERTHREAD_UPSTREAM_URL": "https://alex:hunter2@models.example/v1"}
+        )
+    assert "hunter2" not in refused.value.message

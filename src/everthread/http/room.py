@@ -26,7 +26,7 @@ class Room:
         of_key = self._by_key.get(key, 0)
         if self.taken >= self.most or of_key >= self.each:
             self.refused += 1
-            raise Overloaded(f"{self.taken} turns are at work already; try again shortly.", retry_after=1)
+            raise Overloaded(retry_after=1)
         self.taken += 1
         self._by_key[key] = of_key + 1
 

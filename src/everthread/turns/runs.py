@@ -119,7 +119,7 @@ class Runs:
             raise Malformed("What leaves no trace cannot run in the background: there would be nothing to read.")
         self._turns.refuse_command(turn)
         if len(self._live) >= MOST_BEGUN:
-            raise Overloaded(f"{len(self._live)} runs are not over yet; try again shortly.", retry_after=5)
+            raise Overloaded("Too many runs are not over yet; try again shortly.", retry_after=5)
         now, replay = self._clock.now(), turn.envelope.replay
         name = StepId(self._ids.new())
         to = msgspec.structs.replace(await self._turns.admitted(turn.envelope), replay=None)
