@@ -20,7 +20,7 @@ import pytest
 
 from everthread.cli.main import main
 from everthread.storage.schema import MIGRATIONS
-from front_door import KEY, Client, Everthread
+from front_door import Client, Everthread
 from process import Process
 from upstream import Upstream
 
@@ -28,24 +28,8 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs `everthread ...` in that home: the exit code, what it prints, what it says besides."""
-    monkeypatch.setenv("EVERTHREAD_HOME", str(home))
-    monkeypatch.setenv("EVERTHREAD_API_KEY", KEY)
-    monkeypatch.setenv("EVERTHREAD_PORT", "0")
+def command(run: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.setenv("EVERTHREAD_UPSTREAM_URL", "http://127.0.0.1:9/v1")
-
-    def run(*words: object, into: Path | None = None) -> tuple[int, str, str]:
-        monkeypatch.setenv("EVERTHREAD_HOME", str(into or home))
-        capsys.readouterr()
-        code = main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
     return run
 
 

@@ -15,9 +15,9 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -35,39 +35,19 @@ FRIDAY = datetime(2026, 3, 6, 10, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
 def server(start: Callable[..., Everthread], home: Path) -> Everthread:
     return start(home)
 
 
 @pytest.fixture
-def environ(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVERTHREAD_HOME", str(home))
-    monkeypatch.setenv("EVERTHREAD_API_KEY", KEY)
-    monkeypatch.setenv("EVERTHREAD_PORT", "0")
+def anywhere(run: Command) -> Command:
+    return partial(run, "jobs")
 
 
 @pytest.fixture
-def anywhere(environ: None, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs `everthread jobs ...`: the exit code, what it prints, what it says besides."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main(["jobs", *words])
-        return code, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def command(anywhere: Command, server: Everthread, monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(anywhere: Command, server: Everthread) -> Command:
     """The same, where a server runs."""
-    monkeypatch.setenv("EVERTHREAD_PORT", str(urlsplit(server.url).port))
-    return anywhere
+    return partial(anywhere, server=server)
 
 
 def made(command: Command, name: str = "report", schedule: str = "0 9 * * 1", *more: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,25 +27,8 @@ ALEX = ("--session-key", "alex")
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs `everthread memory ...` in that home: the exit code, what it prints, what it says besides."""
-    monkeypatch.setenv("EVERTHREAD_HOME", str(home))
-    monkeypatch.setenv("EVERTHREAD_API_KEY", KEY)
-    monkeypatch.setenv("EVERTHREAD_PORT", "0")
-
-    def run(*words: str, server: Everthread | None = None) -> tuple[int, str, str]:
-        if server is not None:
-            monkeypatch.setenv("EVERTHREAD_PORT", str(urlsplit(server.url).port))
-        capsys.readouterr()
-        code = main(["memory", *words])
-        return code, *capsys.readouterr()
-
-    return run
+def command(run: Command) -> Command:
+    return partial(run, "memory")
 
 
 @pytest.fixture
