@@ -42,10 +42,10 @@ class Scheduler:
                 seen = now
                 await self._timetable.fire()
                 pause = await self._pause()
-            except* Failure as failures:
-                log.warning("jobs cannot be fired now: %s", failures.exceptions[0])
+            except Failure as failure:
+                log.warning("jobs cannot be fired now: %s", failure)
                 pause = AFTER_TROUBLE
-            except* Exception:  # the task's boundary: one bad job must not stop all others for ever
+            except Exception:  # the task's boundary: one bad job must not stop all others for ever
                 log.exception("the scheduler stumbled")
                 pause = AFTER_TROUBLE
             await self._alarm.sleep(pause)

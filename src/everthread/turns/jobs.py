@@ -77,10 +77,11 @@ class Timetable:
         """Fires all jobs whose time has come; how many there were."""
         fired = 0
         while found := await self._jobs.due(now=self._clock.now(), limit=AT_ONCE):
-            async with asyncio.TaskGroup() as group:  # in one commit, or in a few
-                for tenant, standing in found:
-                    group.create_task(self._fire(tenant, standing))
+            fires = (self._fire(tenant, standing) for tenant, standing in found)  # in one commit, or in a few
+            failures = [failed for failed in await asyncio.gather(*fires, return_exceptions=True) if failed is not None]
             self._wake()
+            if failures:
+                raise failures[0]
             fired += len(found)
         return fired
 
