@@ -25,11 +25,11 @@ def requirements_of(name: str) -> Path:
 
 
 def environment(name: str, say: Callable[[str], None]) -> Path:
-    """The environment's folder; installs only if it is not there, or if other versions are asked for now."""
+    """The environment's folder; installs only if it is not there, or if other versions or another Python are wanted."""
     folder = FOLDER / name
     wanted = requirements_of(name)
     stamp = folder / ".ready"
-    digest = hashlib.sha256(wanted.read_bytes()).hexdigest()
+    digest = hashlib.sha256(wanted.read_bytes() + sys.version.encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == digest:
         return folder
     say(f"{name}: installing {wanted.name} into {folder.relative_to(ROOT)}, a minute or so")

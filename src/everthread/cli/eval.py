@@ -31,7 +31,7 @@ is in the block that a prompt would be given, by the size of the block. If audit
 beside the file, its corrections are applied.
 
 With --reversals, conversations are made up in which things change: whether prompts show what holds
-now as current, and what does not as reversed. Those who write the rules look at the working family
+now as current, and what does not as reversed. Those who write the rules look at the other families
 only; the independent one is there to report.
 """
 EPILOG = """\

@@ -14,7 +14,7 @@ import msgspec
 from everthread.core.ids import SessionId, SessionKey
 from everthread.core.sentences import squeezed
 from everthread.core.turn import Prompt
-from everthread.evals import independent, judged, working
+from everthread.evals import former, independent, judged, working
 from everthread.evals.conversation import Conversation, Question, Said
 from everthread.evals.house import House, Line, opened
 from everthread.evals.judged import Verdict
@@ -23,7 +23,7 @@ from everthread.evals.replay import Progress, quotes, replayed, share, silent
 from everthread.evals.working_heldout import HELD_OUT
 from everthread.evals.working_topics import WORKING
 
-FAMILIES = ("independent", "working", "held-out")
+FAMILIES = ("independent", "former", "working", "held-out")
 MOST_TRIES = 5  # of a question whose vector did not come in time on a busy machine
 BEGAN = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)  # when the paraphrases' first statements are made
 
@@ -68,6 +68,8 @@ def family(name: str, count: int, seed: int) -> tuple[Conversation, ...]:
             return tuple(working.conversations(WORKING, count, seed))
         case "held-out":
             return tuple(working.conversations(HELD_OUT, count, seed))
+        case "former":
+            return tuple(former.conversations(count, seed))
         case _:
             return tuple(independent.conversations(count, seed))
 
@@ -221,6 +223,7 @@ def text_of(prompt: Prompt) -> str:
 
 
 def is_literal(line: judged.Shown, conversation: Conversation) -> bool:
-    """Whether a line quotes the turn that it names."""
+    """Whether a line quotes the turn that it names; quotation marks within one are single."""
     turn = 2 * (line.turn - 1)
-    return line.quote in squeezed(" ".join(said.text for said in conversation.turns[turn : turn + 2]))
+    said = squeezed(" ".join(said.text for said in conversation.turns[turn : turn + 2]))
+    return line.quote.replace('"', "'") in said.replace('"', "'")
