@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -52,9 +52,16 @@ class Process:
     def pids(self) -> list[int]:
         found = [self.popen.pid]
         for pid in found:  # grows while we walk it
-            for children in Path(f"/proc/{pid}/task").glob("*/children"):
-                found.extend(int(child) for child in children.read_text().split())
+            for children in self.of_threads("children", pid):
+                found.extend(map(int, children.split()))
         return found
+
+    def of_threads(self, file: str, *pids: int) -> Iterator[str]:
+        """What is in a file of each thread; one that ends meanwhile is left out."""
+        for pid in pids or self.pids():
+            for path in Path(f"/proc/{pid}/task").glob(f"*/{file}"):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    yield path.read_text()
 
     def cpu_seconds(self) -> float:
         """User and system time of all threads."""
@@ -66,8 +73,7 @@ class Process:
 
     def cpu_ns(self) -> int:
         """The same, of the threads that are there, in finer grains: for a single turn."""
-        found = (Path(f"/proc/{pid}/task").glob("*/schedstat") for pid in self.pids())
-        return sum(int(file.read_text().split()[0]) for files in found for file in files)
+        return sum(int(spent.split()[0]) for spent in self.of_threads("schedstat"))
 
     def rss_kb(self) -> int:
         total = 0
@@ -105,8 +111,7 @@ class Process:
 
     def is_running(self) -> bool:
         """Whether one of its threads has, or waits for, a core or the disk."""
-        files = (file for pid in self.pids() for file in Path(f"/proc/{pid}/task").glob("*/stat"))
-        return any(file.read_text().rpartition(")")[2].split()[0] in "RD" for file in files)
+        return any(stat.rpartition(")")[2].split()[0] in "RD" for stat in self.of_threads("stat"))
 
     def has_read(self) -> None:
         """Returns when memory has read all that was said."""

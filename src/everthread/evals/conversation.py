@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 Role = Literal["user", "assistant"]
+FAMILIES = ("independent", "former", "working", "held-out")  # whose wording
 
 
 @dataclass(frozen=True, slots=True)

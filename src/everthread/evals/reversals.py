@@ -23,7 +23,6 @@ from everthread.evals.replay import Progress, quotes, replayed, share, silent
 from everthread.evals.working_heldout import HELD_OUT
 from everthread.evals.working_topics import WORKING
 
-FAMILIES = ("independent", "former", "working", "held-out")
 MOST_TRIES = 5  # of a question whose vector did not come in time on a busy machine
 BEGAN = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)  # when the paraphrases' first statements are made
 
