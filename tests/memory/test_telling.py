@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from everthread.core.claim import Claim, ClaimId, Kind, Span, State
 from everthread.core.ids import LineageId, SessionId, StepId, ThreadId
 from everthread.core.memory import Passage
 from everthread.memory.rank import Ranked
 from everthread.memory.render import Recalled
-from everthread.memory.telling import Told, told
+from everthread.memory.telling import Quotes, Told, told
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -113,3 +115,14 @@ def test_what_somebody_took_back_is_marked_wherever_it_stands() -> None:
 
 def test_nothing_found_is_nothing_shown() -> None:
     assert told([], [OLD, NEW]) == Told()
+
+
+WORDS = st.lists(
+    st.sampled_from(["we", "use", "the", "new", "old", "car", "bank", "no", "longer"]), min_size=1, max_size=8
+).map(" ".join)
+
+
+@given(st.lists(WORDS, max_size=12), WORDS)
+def test_a_text_holds_the_quotes_that_are_literally_in_it(quotes: list[str], text: str) -> None:
+    numbered = [(quote, number) for number, quote in enumerate(quotes)]
+    assert sorted(Quotes(numbered).inside(text)) == [number for quote, number in numbered if quote in text]

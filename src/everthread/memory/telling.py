@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -107,7 +108,12 @@ class Drawn:
                 self._by_step.setdefault(claim.step, []).append(claim)
         self.words = {claim.id: squeezed(claim.quote).casefold() for claim in claims}
         self._back = [self.words[claim.id] for claim in claims if claim.state == "retracted"]
-        self._over = [claim for claim in claims if claim.state == "reversed" and claim.superseded_by in self.by_id]
+        self._over = {claim.id: later.seq for claim in claims if (later := self._later(claim)) is not None}
+        self._repeated = Quotes((self.words[claim], seq) for claim, seq in self._over.items())
+
+    def _later(self, claim: Claim) -> Claim | None:
+        """What took its place, if it was reversed."""
+        return self.by_id.get(claim.superseded_by) if claim.state == "reversed" and claim.superseded_by else None
 
     def inside(self, passage: Passage) -> list[Claim]:
         if passage.step is None:
@@ -129,13 +135,27 @@ class Drawn:
 
     def reversed_in(self, passage: Passage, text: str) -> int | None:
         """The turn that says otherwise about something in the passage, also about what it only repeats."""
-        later = [
-            self.by_id[claim.superseded_by].seq
-            for claim in self._over
-            if claim.superseded_by is not None
-            and ((claim.step == passage.step and stands_in(claim, passage)) or self.words[claim.id] in text)
-        ]
-        return max(later, default=None)
+        own = [self._over[claim.id] for claim in self.inside(passage) if claim.id in self._over]
+        return max((*own, *self._repeated.inside(text)), default=None)
+
+
+class Quotes:
+    """Quotes and what each stands for. A text is looked at only for those whose rarest word it has: a word between a
+    quote's first and its last stands in every text that holds the quote."""
+
+    def __init__(self, quotes: Iterable[tuple[str, int]]) -> None:
+        split = [(quote.split(" ")[1:-1], quote, meaning) for quote, meaning in quotes]
+        common = Counter(word for between, *_ in split for word in between)
+        self._by_word: dict[str, list[tuple[str, int]]] = {}
+        self._short: list[tuple[str, int]] = []
+        for between, quote, meaning in split:
+            kept = self._by_word.setdefault(min(between, key=common.__getitem__), []) if between else self._short
+            kept.append((quote, meaning))
+
+    def inside(self, text: str) -> Iterator[int]:
+        shared = self._by_word.keys() & set(text.split(" ")) if self._by_word else ()
+        for some in (self._short, *(self._by_word[word] for word in shared)):
+            yield from (meaning for quote, meaning in some if quote in text)
 
 
 def recalled(passage: Passage, reversed_by: int | None, *, retracted: bool) -> Recalled:
