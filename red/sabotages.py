@@ -129,7 +129,7 @@ SABOTAGES = (
     Sabotage(
         "2",
         "what a turn put off is inserted though the turn failed",
-        "tests/faults/test_nth_statement.py::test_one_statement_fails",
+        "tests/storage/test_sqlite.py::test_what_a_failed_job_put_off_is_not_inserted",
         (Edit("storage/writer.py", "            later.back(before)\n", ""),),
     ),
     Sabotage(

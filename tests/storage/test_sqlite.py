@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from everthread.storage.schema import MIGRATIONS
 from everthread.storage.sqlite import SqliteStore
 from everthread.storage.views import SqliteViews
 from everthread.storage.watch import Watch
-from everthread.storage.writer import Writer
+from everthread.storage.writer import Later, Writer
 
 
 async def test_a_second_server_on_the_same_file_is_refused_in_plain_words(tmp_path: Path) -> None:
@@ -196,6 +197,28 @@ async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path
     assert all(
         isinstance(r, StoreUnavailable) for v, r in zip(range(1, 200), results, strict=True) if v % 5 == 0 and v % 3
     )
+
+
+async def test_what_a_failed_job_put_off_is_not_inserted(tmp_path: Path) -> None:
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)
+
+    def put_off(value: int) -> Callable[[sqlite3.Connection, Later], None]:
+        def job(_: sqlite3.Connection, later: Later) -> None:
+            later.insert("t", (value,))
+            if value % 3 == 0:
+                raise ValueError(value)
+
+        return job
+
+    db = connect()
+    db.execute("CREATE TABLE t (v)")
+    writer = Writer(connect(), Watch(tmp_path / "x.db"))
+    await asyncio.gather(*(writer.put(put_off(v)) for v in range(1, 100)), return_exceptions=True)
+    kept = [v for (v,) in db.execute("SELECT v FROM t ORDER BY v")]
+    await writer.stop()
+    db.close()
+    assert kept == [v for v in range(1, 100) if v % 3]
 
 
 async def test_a_file_of_the_first_schema_goes_on(tmp_path: Path) -> None:
