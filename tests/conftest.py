@@ -60,10 +60,8 @@ def start(upstream: Upstream, tmp_path: Path) -> Iterator[Callable[..., Everthre
 @pytest.fixture
 def process(upstream: Upstream, tmp_path: Path) -> Iterator[Process]:
     """A server in a process of its own, which can be killed."""
-    process = Process(tmp_path / "home", upstream_url=upstream.url, context_budget="1000000")
-    yield process
-    if process.running.poll() is None:
-        process.kill()
+    with Process(tmp_path / "home", upstream_url=upstream.url, context_budget="1000000") as process:
+        yield process
 
 
 @pytest.fixture

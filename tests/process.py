@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Self
 
 from front_door import KEY, Client
 
@@ -51,6 +52,14 @@ class Process:
         self.running.wait(10)
         self._output.close()
         raise AssertionError(f"the server did not start:\n{self._log.read_text()}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Killed, if it still runs."""
+        if self.running.poll() is None:
+            self.kill()
 
     @property
     def printed(self) -> str:

@@ -29,6 +29,7 @@ from everthread.core.signature import secret as checked
 from everthread.core.usage import prices
 from everthread.core.view import Hook, Views
 from everthread.embed import choose as embedders
+from everthread.embed import heap
 from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
 from everthread.hooks.courier import HttpCourier
 from everthread.http import auth, request
@@ -69,6 +70,7 @@ __all__ = [
     "SqliteStore",
     "SystemClock",
     "backup",
+    "heap",
     "make_home",
     "memories",
     "new_key",

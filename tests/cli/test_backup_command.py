@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,12 @@ def kept(start: Callable[..., Everthread], home: Path) -> Path:
 
 @pytest.fixture
 def processes(upstream: Upstream, tmp_path: Path) -> Iterator[Callable[[str], Process]]:
-    running: list[Process] = []
+    with ExitStack() as running:
 
-    def started(name: str) -> Process:
-        running.append(Process(tmp_path / name, upstream_url=upstream.url, context_budget="1000000"))
-        return running[-1]
+        def started(name: str) -> Process:
+            return running.enter_context(Process(tmp_path / name, upstream_url=upstream.url, context_budget="1000000"))
 
-    yield started
-    for process in running:
-        if process.running.poll() is None:
-            process.kill()
+        yield started
 
 
 def everthread(process: Process, *words: str, home: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -21,10 +21,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def process(upstream: Upstream, tmp_path: Path) -> Iterator[Process]:
-    process = Process(tmp_path / "home", upstream_url=upstream.url, memory="off")
-    yield process
-    if process.running.poll() is None:
-        process.kill()
+    with Process(tmp_path / "home", upstream_url=upstream.url, memory="off") as process:
+        yield process
 
 
 def over(client: Client, path: str) -> dict[str, Any]:

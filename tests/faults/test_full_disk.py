@@ -56,10 +56,8 @@ class SmallDisk(Process):
 @pytest.fixture
 def process(upstream: Upstream, tmp_path: Path) -> Iterator[SmallDisk]:
     (tmp_path / "home").mkdir()
-    process = SmallDisk(tmp_path / "home", upstream_url=upstream.url, context_budget="1000000")
-    yield process
-    if process.running.poll() is None:
-        process.kill()
+    with SmallDisk(tmp_path / "home", upstream_url=upstream.url, context_budget="1000000") as process:
+        yield process
 
 
 def transcript(process: Process, session: str) -> list[str]:

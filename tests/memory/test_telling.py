@@ -66,7 +66,7 @@ def test_claims_that_changed_lead_and_stand_for_their_passages() -> None:
 
 def test_a_passage_that_says_more_than_its_claim_is_shown_as_well_and_marked() -> None:
     text = "We rent from Mr. Novak. He has a dog, three cats and a parrot that swears in Dutch."
-    (led, line) = told([Ranked(passage(1, text), 2.0)], [OLD, NEW]).items
+    led, line = told([Ranked(passage(1, text), 2.0)], [OLD, NEW]).items
     assert led == OLD
     assert isinstance(line, Recalled)
     assert (line.text, line.reversed_by) == (text, 5)
@@ -74,10 +74,11 @@ def test_a_passage_that_says_more_than_its_claim_is_shown_as_well_and_marked() -
 
 def test_far_from_the_point_only_the_turn_itself_is_shown() -> None:
     ranked = [Ranked(passage(3, "The cat is called Luna."), 2.0), Ranked(passage(1, "We rent from Mr. Novak."), 0.3)]
-    found = told(ranked, [OLD, NEW])
-    assert shown(found) == ["The cat is called Luna.", "We rent from Mr. Novak."]
-    assert isinstance(found.items[1], Recalled)
-    assert found.items[1].reversed_by == 5
+    first, second = told(ranked, [OLD, NEW]).items
+    assert isinstance(first, Recalled)
+    assert isinstance(second, Recalled)
+    assert (first.text, second.text) == ("The cat is called Luna.", "We rent from Mr. Novak.")
+    assert second.reversed_by == 5
 
 
 def test_the_newest_claim_to_the_point_is_shown_as_one() -> None:
@@ -88,13 +89,25 @@ def test_the_newest_claim_to_the_point_is_shown_as_one() -> None:
 def test_what_a_newer_statement_may_have_overtaken_is_named() -> None:
     one, two = claim(3, "The cat is called Luna"), claim(9, "The cat is called Pixel")
     ranked = [Ranked(passage(3, f"{one.quote}."), 2.0), Ranked(passage(9, f"{two.quote}."), 1.9)]
-    assert told(ranked, [one, two]).overtaken == {one.id}
+    found = told(ranked, [one, two])
+    assert (found.holds(one), found.holds(two)) == (False, True)
+
+
+def test_what_was_noted_by_hand_holds_though_something_newer_was_said() -> None:
+    noted, said = (
+        msgspec.structs.replace(claim(3, "The cat is called Luna"), step=None),
+        claim(9, "The cat is called Pixel"),
+    )
+    found = told([Ranked(passage(9, f"{said.quote}."), 2.0)], [noted, said])
+    assert found.holds(noted)
 
 
 def test_statements_about_different_things_do_not_overtake_each_other() -> None:
     one, two = claim(3, "My sister's cat is called Luna"), claim(9, "Our landlord is Mr. Petit")
     ranked = [Ranked(passage(3, f"{one.quote}."), 2.0), Ranked(passage(9, f"{two.quote}."), 1.9)]
-    assert told(ranked, [one, two]).overtaken == frozenset()
+    found = told(ranked, [one, two])
+    assert found.holds(one)
+    assert found.holds(two)
 
 
 def test_an_answer_that_only_repeats_what_is_shown_is_left_out() -> None:

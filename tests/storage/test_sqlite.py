@@ -170,10 +170,14 @@ async def test_a_check_does_not_hold_up_a_server_that_writes(tmp_path: Path) -> 
     await server.close()
 
 
-async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path: Path) -> None:
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(tmp_path / "w.db", isolation_level=None, check_same_thread=False)
+def beside(file: Path) -> tuple[sqlite3.Connection, Writer]:
+    """A table `t` in a file, seen by a connection, and a writer there."""
+    db, written = (sqlite3.connect(file, isolation_level=None, check_same_thread=False) for _ in range(2))
+    db.execute("CREATE TABLE t (v)")
+    return db, Writer(written, Watch(file))
 
+
+async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path: Path) -> None:
     def insert(value: int) -> object:
         def job(db: sqlite3.Connection) -> int:
             db.execute("INSERT INTO t VALUES (?)", (value,))
@@ -185,9 +189,7 @@ async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path
 
         return job
 
-    db = connect()
-    db.execute("CREATE TABLE t (v)")
-    writer = Writer(connect(), Watch(tmp_path / "x.db"))
+    db, writer = beside(tmp_path / "w.db")
     results = await asyncio.gather(*(writer.run(insert(v)) for v in range(1, 200)), return_exceptions=True)  # type: ignore[arg-type]
     kept = [v for (v,) in db.execute("SELECT v FROM t ORDER BY v")]
     await writer.stop()
@@ -200,9 +202,6 @@ async def test_a_failing_job_leaves_the_others_of_its_transaction_alone(tmp_path
 
 
 async def test_what_a_failed_job_put_off_is_not_inserted(tmp_path: Path) -> None:
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)
-
     def put_off(value: int) -> Callable[[sqlite3.Connection, Later], None]:
         def job(_: sqlite3.Connection, later: Later) -> None:
             later.insert("t", (value,))
@@ -211,9 +210,7 @@ async def test_what_a_failed_job_put_off_is_not_inserted(tmp_path: Path) -> None
 
         return job
 
-    db = connect()
-    db.execute("CREATE TABLE t (v)")
-    writer = Writer(connect(), Watch(tmp_path / "x.db"))
+    db, writer = beside(tmp_path / "w.db")
     await asyncio.gather(*(writer.put(put_off(v)) for v in range(1, 100)), return_exceptions=True)
     kept = [v for (v,) in db.execute("SELECT v FROM t ORDER BY v")]
     await writer.stop()

@@ -16,8 +16,8 @@ from front_door import Everthread
 
 WALKS = re.compile(r"^SCAN|\(tenant=\?\)$")
 BOUNDED = re.compile(  # a portion in the order of an index, values that are given, what is few or soon gone
-    r"USING INDEX outbox_waiting|USING INDEX parcel_waiting|CONSTANT|VIRTUAL TABLE|^SCAN (?:heard|best|json_each|\(sub)"
-    r"|_fts_config|usage_new|migration|api_key"
+    r"USING INDEX outbox_waiting|USING INDEX parcel_waiting|CONSTANT|VIRTUAL TABLE"
+    r"|^SCAN (?:heard|best|reached|json_each|\(sub)|_fts_config|usage_new|migration|api_key"
 )
 READS = re.compile(r"^\s*(?:SELECT|UPDATE|DELETE|INSERT|WITH)\b", re.IGNORECASE)
 

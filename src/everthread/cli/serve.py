@@ -14,7 +14,7 @@ import msgspec
 import uvloop
 
 from everthread import __version__, settings, wiring
-from everthread.cli import Subparsers, files, heap, logs, models
+from everthread.cli import Subparsers, files, logs, models
 from everthread.errors import Malformed
 from everthread.http.app import App
 from everthread.http.server import bind, serve
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         raise Malformed(f"--port is a number from 0 to 65535, not {given['port']}.")
     chosen = msgspec.structs.replace(chosen, **given)
     logs.begin(chosen.log, chosen.log_level)
-    heap.keep_little()
+    wiring.heap.keep_little()
     chosen = msgspec.structs.replace(chosen, turns_at_once=files.enough_for(chosen.turns_at_once))
     wiring.gate(chosen)
     if chosen.upstream_url is None:

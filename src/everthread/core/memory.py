@@ -41,6 +41,19 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     similar: float = 0.0  # cosine; 0: it has no vector yet
 
 
+MEANING = 2.0  # what a cosine of 1 counts for; the best BM25 counts for 1
+LEAST_BEST = 1.0  # BM25 below which the best is not good
+
+
+def own_fits(scores: Sequence[tuple[float, float]]) -> list[float]:
+    """How well passages fit by themselves, by the BM25 and the cosine of each: the first as a share of the best one."""
+    best = max(LEAST_BEST, *(lexical for lexical, _ in scores)) if scores else LEAST_BEST
+    return [
+        (lexical / best if lexical > 0 else 0.0) + (MEANING * similar if similar > 0 else 0.0)
+        for lexical, similar in scores
+    ]
+
+
 class Worded(msgspec.Struct, frozen=True):
     """Passages by number: those that have the words of a search, and the scores of all that were looked at."""
 
@@ -263,8 +276,9 @@ class Memory(Protocol):
         limit: int,
         worded: Worded | None = None,
     ) -> tuple[Found, ...]:
-        """Passages with these words, and similar ones: at most `limit` of each, in no order. Its cost does not grow
-        with other scopes, nor its scores. `worded`: what that half has found, if it was asked before."""
+        """Passages with these words, and similar ones: of `limit` of each, the `limit` that fit best by themselves, in
+        no order. Its cost does not grow with other scopes, nor its scores. `worded`: what that half has found, if it
+        was asked before."""
         ...
 
     async def alike(self, view: View, passage: int, others: Sequence[int], *, model: str) -> Mapping[int, float]:

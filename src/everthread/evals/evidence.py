@@ -179,16 +179,14 @@ class Asking:
 
     async def _ask(self, question: Asked) -> Recalled:
         recall, view = self._house.recall, await self._house.view(self._key)
-        began = perf_counter()
         asked = Question(text=question.text, at=self._at)
-        ranked = await recall.search(view, asked)
-        searched = perf_counter() - began
         blocks: dict[int, Block] = {}
+        took = 0.0
         for budget in self._budgets:
             began = perf_counter()
-            blocks[budget] = await recall.shown(view, asked, ranked, room=budget)
+            blocks[budget] = await recall.block(view, asked, room=budget)
             if budget == self._timed:
-                searched += perf_counter() - began
+                took = perf_counter() - began
         return Recalled(
             question,
             {budget: sum(self._whole(one, block) for one in question.evidence) for budget, block in blocks.items()},
@@ -197,7 +195,7 @@ class Asking:
                 for budget, block in blocks.items()
             },
             {budget: block.tokens for budget, block in blocks.items()},
-            1000 * searched,
+            1000 * took,
         )
 
     def _whole(self, turn: str, block: Block) -> bool:

@@ -1,8 +1,8 @@
 """What was found, in one order: by words and meaning, then by who said it, when, and beside what.
 
-A passage's own fit is its BM25 as a share of the best one, plus its cosine. Part of its neighbours' fit is added, for
-an answer seldom repeats the words of its question, and part of its day's; then what the question hints at (a speaker, a
-time, whose words) are factors. All numbers are round ones from the middle of a plateau.
+To what a passage fits by itself, part of its neighbours' fit is added, for an answer seldom repeats the words of its
+question, and part of its day's; then what the question hints at (a speaker, a time, whose words) are factors. All
+numbers are round ones from the middle of a plateau.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import pairwise
 import msgspec
 
 from everthread.core.claim import Interval
-from everthread.core.memory import Found, Passage
+from everthread.core.memory import Found, Passage, own_fits
 from everthread.core.sentences import vocabulary
 from everthread.memory.calendar import DAY
 from everthread.memory.when import mentions
@@ -24,8 +24,6 @@ MOST_WORDS = 24  # searched for at once
 FOLLOWING = 2  # words of its own, at most, that a question has which leans on what was said before it
 BEFORE_WORDS, BEFORE_TEXT = 8, 300  # words, and characters, of what was said before that then help
 
-MEANING = 2.0  # what a cosine of 1 counts for; the best BM25 counts for 1
-LEAST_BEST = 1.0  # BM25 below which the best is not good
 PREVIOUS, NEXT = 0.3, 0.15  # how much of its neighbours' fit a passage is given
 SAME_DAY, PER_DAY = 0.2, 3  # how much of what its day's best three have on average
 APART = timedelta(hours=6)  # those are not neighbours
@@ -171,7 +169,7 @@ def rank(found: Sequence[Found], question: Question, *, names: Collection[str] =
     if not found or not wanted.text:
         return ()
     told = hints(question, wanted, names)
-    fits = beside(found, own_fits(found))
+    fits = beside(found, own_fits([(each.lexical, each.similar) for each in found]))
     factors = told.factors(each.passage for each in found)
     numbered = ((fit * factor, each.passage.no, each) for fit, factor, each in zip(fits, factors, found, strict=True))
     order = sorted(numbered, reverse=True)
@@ -185,14 +183,6 @@ def rank(found: Sequence[Found], question: Question, *, names: Collection[str] =
 def standing(scored: tuple[float, Found]) -> tuple[float, float, int, int]:
     score, found = scored
     return (-score, -found.passage.said_at.timestamp(), -found.passage.seq, found.passage.no)
-
-
-def own_fits(found: Sequence[Found]) -> list[float]:
-    best = max(LEAST_BEST, *(each.lexical for each in found))
-    return [
-        (each.lexical / best if each.lexical > 0 else 0.0) + (MEANING * each.similar if each.similar > 0 else 0.0)
-        for each in found
-    ]
 
 
 def beside(found: Sequence[Found], fits: Sequence[float]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -94,23 +94,23 @@ class Places:
 
 
 def tail(
-    items: Sequence[Claim | Recalled | Held],
-    claims: Sequence[Claim],
+    items: Iterable[Claim | Recalled | Held],
+    claims: Iterable[Claim],
     *,
     room: int,
     counter: TokenCounter,
     here: SessionId | None = None,
     wishes: Sequence[Claim] = (),
     withdrawn: Sequence[Claim] = (),
-    overtaken: Container[ClaimId] = (),
+    holds: Callable[[Claim], bool] = lambda _: True,
 ) -> Block:
     """The best of what was recalled, best first in `items`, within `room` tokens; "" if nothing fits.
 
-    `claims` has what the items' links lead to. A claim whose successor is not there is not shown. What was said in
-    another session than `here` says so. Wishes that the profile does not have yet, and those it still has, come first.
-    What may be `overtaken` is not called current.
+    `claims` has those of the items and what their links lead to. A claim whose successor is not there is not shown.
+    What was said in another session than `here` says so. Wishes that the profile does not have yet, and those it still
+    has, come first. What may not hold any more is not called current. No more items are taken than are tried.
     """
-    known = {claim.id: claim for claim in (*claims, *(item for item in items if isinstance(item, Claim)))}
+    known = {claim.id: claim for claim in claims}
     earlier = predecessors(known.values())
     places = Places(here)
 
@@ -127,7 +127,7 @@ def tail(
                 yield [answered(item, known, places)]
             elif (head := head_of(item, known)) is not None and head.id not in heads:
                 heads.add(head.id)
-                yield forms(head, earlier, known, places, sure=head.id not in overtaken)
+                yield forms(head, earlier, known, places, sure=holds(head))
 
     return fitted(TAIL, candidates(), room=room, counter=counter, places=places)
 
@@ -340,6 +340,8 @@ def fitted(
         misfits += 1
         for entry in entry_forms:
             line = entry.text if entry.day in days else f"{entry.day} {entry.text}"
+            if line.count(" ") > left:  # no token has two spaces of a text without double ones: it need not be counted
+                continue
             cost = counter.count(line)
             if cost <= left:
                 chosen.append(entry)

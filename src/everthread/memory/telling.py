@@ -7,27 +7,30 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
-from everthread.core.claim import Claim, ClaimId
+from everthread.core.claim import Claim
 from everthread.core.ids import StepId
 from everthread.core.memory import Passage
 from everthread.core.sentences import squeezed
 from everthread.memory import weigh
 from everthread.memory.rank import Ranked
-from everthread.memory.render import Held, Recalled, head_of
+from everthread.memory.render import Held, Recalled
 from everthread.memory.series import Series
 
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
-MOST = 300  # passages: more than any block can hold
 COVERS, REPEATS = 0.95, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
 LEADING = 2  # of the answers: what holds and what held last stand together; the others where they would anyway, marked
 STATES = frozenset({"fact", "decision", "preference", "instruction"})  # what is so until it is changed
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What is to be shown, the best first, and which of its claims may have been overtaken by a newer one."""
+    """What is to be shown, the best first, each made when it is asked for; and the newest claim to the point."""
 
-    items: tuple[Claim | Recalled | Held, ...] = ()
-    overtaken: frozenset[ClaimId] = frozenset()
+    items: Iterable[Claim | Recalled | Held] = ()
+    latest: Claim | None = None
+
+    def holds(self, claim: Claim) -> bool:
+        """Whether nothing newer may have taken its place; what was noted by hand holds until it is undone."""
+        return self.latest is None or claim.step is None or not overtaken(claim, self.latest)
 
 
 def told(ranked: Sequence[Ranked], claims: Sequence[Claim], answers: Series | None = None) -> Told:
@@ -38,30 +41,38 @@ def told(ranked: Sequence[Ranked], claims: Sequence[Claim], answers: Series | No
         return Told()
     drawn = Drawn(claims)
     least = TO_THE_POINT * ranked[0].score
-    apt = [one.passage for one in ranked if one.score >= least]
-    holding = [claim for passage in apt for claim in drawn.inside(passage) if holds(claim)]
-    latest = max(holding, key=said_last, default=None) if answers is None else None
-    answers = answers or Series()
+    if answers is not None:
+        return Told(items(ranked, least, drawn, answers, None))
+    apt = (one.passage for one in ranked if one.score >= least)
+    latest = max(
+        (claim for passage in apt for claim in drawn.inside(passage) if holds(claim)), key=said_last, default=None
+    )
+    return Told(items(ranked, least, drawn, Series(), latest), latest)
+
+
+def items(
+    ranked: Sequence[Ranked], least: float, drawn: Drawn, answers: Series, latest: Claim | None
+) -> Iterator[Claim | Recalled | Held]:
+    """Each thing once; of a passage that says no more than its claims, only these."""
     leading = {passage.no for passage in answers.passages[:LEADING]}
     over = {passage.no: answers.current.seq for passage in answers.earlier} if answers.current else {}
     settled = {passage.step for passage in answers.passages}
-    found: list[Claim | Recalled | Held] = [held(answers, drawn)] if leading else []
+    if leading:
+        yield held(answers, drawn)
     shown: set[str] = set()
-    for one in ranked[:MOST]:
+    for one in ranked:
         passage = one.passage
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim) or claim is latest] if one.score >= least else []
         telling = [claim for claim in telling if settled.isdisjoint(drawn.chain(claim))]
-        found += telling
+        yield from telling
         shown |= {drawn.words[claim.id] for claim in inside if claim.voice == "user"}
         text = squeezed(passage.text).casefold()
         if passage.no in leading or (passage.role == "assistant" and repeats(text, shown)):
             continue
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
             later = over.get(passage.no) or drawn.reversed_in(passage, text)
-            found.append(recalled(passage, later, retracted=drawn.retracted_in(text)))
-    heads = {head for claim in found if isinstance(claim, Claim) and (head := head_of(claim, drawn.by_id))}
-    return Told(tuple(found), overtaken({*holding, *heads}, latest))
+            yield recalled(passage, later, retracted=drawn.retracted_in(text))
 
 
 def held(answers: Series, drawn: Drawn) -> Held:
@@ -81,15 +92,11 @@ def held(answers: Series, drawn: Drawn) -> Held:
     )
 
 
-def overtaken(claims: Collection[Claim], latest: Claim | None) -> frozenset[ClaimId]:
-    """The claims that the newest one may have taken the place of without saying so: both answer the same question, have
+def overtaken(old: Claim, latest: Claim) -> bool:
+    """Whether the newest claim may have taken its place without saying so: both answer the same question, have
     something in common, and nothing tells their subjects apart."""
-    if latest is None:
-        return frozenset()
-    return frozenset(
-        old.id
-        for old in claims
-        if old.speaker == latest.speaker
+    return (
+        old.speaker == latest.speaker
         and said_last(old) < said_last(latest)
         and weigh.alike(latest, old)
         and not weigh.apart(latest, old)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import nlargest
 from itertools import islice
 from typing import Any
 
 import msgspec
 
 from everthread.core.ids import SessionId, Tenant
-from everthread.core.memory import Found, Passage, View, Worded, Work
+from everthread.core.memory import Found, Passage, View, Worded, Work, own_fits
 from everthread.storage import sight, terms
 from everthread.storage.near import AtHand, Block, Similarities, some
 from everthread.storage.rows import moment
@@ -142,10 +143,10 @@ class Index(msgspec.Struct, frozen=True):
         if what.vector is not None and any(what.vector):
             near = self.similar(db, scope, what.vector, what, seen)
             cosines = near | self.compared(db, scope, what, [no for no in worded.found if no not in near])
-        return tuple(
-            Found(passage, worded.scores.get(passage.no, 0.0), cosines.get(passage.no, 0.0))
-            for passage in passages(db, view.tenant, scope, {*worded.found, *cosines}, seen)
-        )
+        scores = {no: (worded.scores.get(no, 0.0), cosines.get(no, 0.0)) for no in {*worded.found, *cosines}}
+        best = nlargest(what.limit, zip(own_fits([*scores.values()]), scores, strict=True))
+        chosen = passages(db, view.tenant, scope, [no for _, no in best], seen)
+        return tuple(Found(passage, *scores[passage.no]) for passage in chosen)
 
     def alike(
         self, db: sqlite3.Connection, view: View, passage: int, others: Sequence[int], *, model: str

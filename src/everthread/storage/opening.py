@@ -28,7 +28,7 @@ def connect(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-    db.execute("PRAGMA cache_size = -16000")
+    db.execute("PRAGMA cache_size = -4000")  # kB: what a turn touches is little
     terms.install(db)
     return db
 

@@ -42,14 +42,23 @@ BY_NAME = f"""
     SELECT {CLAIM} FROM claim {WITH_STEP}
     WHERE claim.tenant = ? AND claim.claim IN (SELECT value FROM json_each(?))
 """  # noqa: S608
-BACK = ("superseded_by", "supersedes", "cause")
-BY_LINK = {
-    link: f"""
-    SELECT {CLAIM} FROM claim {WITH_STEP}
-    WHERE claim.tenant = ? AND claim.{link} IN (SELECT value FROM json_each(?)) LIMIT {MOST_LINKED}
+# How claims name each other, and the index that finds those who name one.
+LINKS = {"superseded_by": "claim_by_successor", "supersedes": "claim_by_predecessor", "cause": "claim_by_cause"}
+NAMED = " ".join(
+    f"UNION SELECT one.{link} FROM reached JOIN claim AS one ON one.tenant = ?1 AND one.claim = reached.name"  # noqa: S608
+    f" WHERE one.{link} IS NOT NULL"
+    for link in LINKS
+)
+NAMING = " ".join(  # each in a list of its own, which is bounded: a limit of the whole counts only what is taken up
+    "UNION SELECT one.value FROM reached JOIN json_each((SELECT json_group_array(claim) FROM ("  # noqa: S608
+    f"SELECT claim FROM claim INDEXED BY {index} WHERE tenant = ?1 AND {link} = reached.name"
+    f" LIMIT {MOST_LINKED}))) AS one"
+    for link, index in LINKS.items()
+)
+REACHED = f"""
+    WITH RECURSIVE reached (name) AS (SELECT value FROM json_each(?2) {NAMED} {NAMING} LIMIT {MOST_LINKED})
+    SELECT {CLAIM} FROM reached CROSS JOIN claim ON claim.tenant = ?1 AND claim.claim = reached.name {WITH_STEP}
 """  # noqa: S608
-    for link in BACK
-}
 
 
 class Row(NamedTuple):
@@ -131,28 +140,14 @@ class Witness:
     # --- by links ---
 
     def about(self, steps: Sequence[StepId]) -> tuple[Claim, ...]:
-        """The claims of these steps and all that their links lead to."""
-        rows = {row.no: row for row in self._rows(BY_STEP, listed(steps), self._tenant)}
-        fresh = list(rows.values())
-        while fresh and len(rows) < MOST_LINKED:
-            self._known.update((row.claim, row) for row in fresh)
-            found = {row.no: row for row in self._linked(fresh) if row.no not in rows}
-            rows.update(found)
-            fresh = list(found.values())
-        return tuple(self.claims(list(rows.values())[:MOST_LINKED]))
-
-    def _linked(self, rows: Sequence[Row]) -> Iterator[Row]:
-        """What these name, and what names these."""
-        self._know(dict.fromkeys(name for row in rows for name in named(row)))
-        names = listed([row.claim for row in rows])
-        back: dict[tuple[str, ClaimId], list[Row]] = {}
-        for link in BACK:
-            for row in self._rows(BY_LINK[link], self._tenant, names):
-                back.setdefault((link, getattr(row, link)), []).append(row)
-        for row in rows:
-            yield from (known for name in named(row) if (known := self._known[name]) is not None)
-            for link in BACK:
-                yield from back.get((link, row.claim), ())
+        """The claims of these steps and all that their links lead to, both ways: the nearest first."""
+        rows = self._rows(BY_STEP, listed(steps), self._tenant)[:MOST_LINKED]
+        if not rows:
+            return ()
+        rows = self._rows(REACHED, self._tenant, listed([row.claim for row in rows]))
+        self._known.update((row.claim, row) for row in rows)
+        self._know(dict.fromkeys(name for row in rows for name in named(row)))  # what is gone, or went too far
+        return tuple(self.claims(rows))
 
     # --- by what they are ---
 

@@ -74,7 +74,10 @@ class Timetable:
     # --- by the clock -------------------------------------------------------------------------------------------
 
     async def fire(self) -> int:
-        """Fires all jobs whose time has come; how many there were."""
+        """Fires all jobs whose time has come; how many there were.
+
+        Not in a task group: before Python 3.11.4, one that failed leaves its task marked as cancelled, and the next
+        timeout ends it."""
         fired = 0
         while found := await self._jobs.due(now=self._clock.now(), limit=AT_ONCE):
             fires = (self._fire(tenant, standing) for tenant, standing in found)  # in one commit, or in a few

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from functools import lru_cache
 
 import msgspec
@@ -29,7 +28,7 @@ from everthread.turns.rotate import Rotations
 logger = logging.getLogger("everthread.rotation")
 
 LOGS_AT_HAND = 256  # rendered and weighed once for the many prompts that carry them
-MOST_AT_HAND = 10_000  # paths
+MOST_AT_HAND, LATELY = 10_000, 4  # paths; of each, turns
 MOST_ROTATIONS = 2  # before one turn: a block that was on its way may not make enough room
 JOINTS = 8  # tokens that may be lost where a tail and a message meet
 
@@ -75,7 +74,7 @@ class Planning:
         self._budget = budget
         self._limits = shorten.limits(budget)
         self._sealed = lru_cache(maxsize=LOGS_AT_HAND)(lambda stored, most: sealed(stored, counter, most))
-        self._given: dict[LineageId, deque[int]] = {}
+        self._given: dict[LineageId, tuple[int, ...]] = {}
 
     async def plan(self, turn: Turn, session: Session | None, session_id: SessionId) -> Plan:
         """Everything that is decided before the model is asked."""
@@ -132,8 +131,7 @@ class Planning:
         """What a path's instructions and tools weigh, a single heavy request aside: that one sees less, once."""
         if len(self._given) >= MOST_AT_HAND:
             self._given.clear()
-        lately = self._given.setdefault(lineage, deque(maxlen=4))
-        lately.append(given)
+        lately = self._given[lineage] = (*self._given.get(lineage, ()), given)[-LATELY:]
         return sorted(lately)[-2] if len(lately) > 1 else given
 
     async def _first(self, turn: Turn, session_id: SessionId) -> Plan:

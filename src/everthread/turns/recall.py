@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import chain
 
 import msgspec
 
 from everthread.core.claim import Block, Claim
 from everthread.core.embedding import Embedder
-from everthread.core.ids import ScopeId, SessionId, SessionKey, Tenant
+from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, Tenant
 from everthread.core.memory import Memory, Told, View
 from everthread.core.ports import TokenCounter
 from everthread.errors import Unavailable
@@ -18,10 +19,12 @@ from everthread.memory.rank import Question, Ranked
 from everthread.memory.series import Series
 from everthread.memory.wording import stems
 
-SEARCHED = 300  # passages by their words, and as many by their meaning
+LEAST_SEARCHED, MOST_SEARCHED = 200, 300  # passages: so many by words, as many by meaning, and as many of both kept
+PER_PASSAGE = 7  # tokens of room: several times as many are searched as could be shown
 CONSIDERED = 80  # of the best, whose claims are looked at
 LONGEST_QUESTION = 800  # characters of a message whose vector is made: half from its beginning, half from its end
 MOST_ADDED, ENOUGH = 200, 3  # claims by hand; more than a third of the question's words
+MOST_WRITTEN = 32  # profiles at hand
 LEAST_ROOM = 60  # tokens: less is not worth a block
 SLOWEST_VECTOR = 0.5  # seconds; without it, words alone must do
 
@@ -47,6 +50,7 @@ class Recall:
         self._memory = memory
         self._embedder = embedder
         self._counter = counter
+        self._written: dict[tuple[ScopeId, LineageId | None, int], tuple[Sequence[Claim], Block]] = {}
 
     async def scope(self, tenant: Tenant, key: SessionKey) -> ScopeId | None:
         return await self._memory.scope(tenant, key)
@@ -61,15 +65,27 @@ class Recall:
 
     async def profile(self, view: View, *, room: int) -> Block:
         """What people said of themselves and how they want to be answered, as it is now."""
-        return render.profile(await self._memory.standing(view), room=room, counter=self._counter)
+        return self._profile(view, await self._memory.standing(view), room)
 
-    async def search(self, view: View, question: Question) -> tuple[Ranked, ...]:
-        """What was said that fits, the best first."""
+    def _profile(self, view: View, standing: Sequence[Claim], room: int) -> Block:
+        """As it was written last, if what stands is still the same."""
+        name = (view.scope, view.session.lineage if view.session else None, room)
+        before = self._written.get(name)
+        if before is not None and before[0] is standing:
+            return before[1]
+        if before is None and len(self._written) >= MOST_WRITTEN:
+            self._written.clear()
+        block = render.profile(standing, room=room, counter=self._counter)
+        self._written[name] = (standing, block)
+        return block
+
+    async def search(self, view: View, question: Question, *, room: int) -> tuple[Ranked, ...]:
+        """What was said that fits, the best first; more than there is room for."""
         names = await self._memory.speakers(view)
         wanted = rank.sought(question, names=names)
         if not wanted.text:
             return ()
-        words, limit = wanted.words, SEARCHED
+        words, limit = wanted.words, breadth(room)
         worded, vector = await asyncio.gather(
             self._memory.worded(view, words=words, model=self._embedder.name, limit=limit), self._vector(wanted.text)
         )
@@ -80,7 +96,7 @@ class Recall:
 
     async def block(self, view: View, question: Question, *, room: int) -> Block:
         """What fits a question, as a block of quotes."""
-        ranked = await self.search(view, question)
+        ranked = await self.search(view, question, room=room)
         return await self.shown(view, question, ranked, room=room)
 
     async def opened(self, view: View, seq: int, session: SessionId | None) -> Told | None:
@@ -89,7 +105,7 @@ class Recall:
 
     async def _tail(self, view: View, question: Question, room: int, profile: Block) -> Block:
         changed, noted, ranked = await asyncio.gather(
-            self._changed(view, profile, room), self._noted(view, question), self.search(view, question)
+            self._changed(view, profile, room), self._noted(view, question), self.search(view, question, room=room)
         )
         return await self.shown(view, question, ranked, room=room, changed=changed, noted=noted)
 
@@ -120,14 +136,14 @@ class Recall:
         claims += tuple(await self._replaced(view, noted))
         told = telling.told(ranked, claims, await self._answers(view, question, ranked, claims))
         return render.tail(
-            (*first, *told.items),
-            claims,
+            chain(first, told.items),
+            (*first, *claims),  # what was found is as it stands from here
             room=room,
             counter=self._counter,
             here=view.session.root if view.session else SessionId(""),
             wishes=changed.came,
             withdrawn=changed.went,
-            overtaken=told.overtaken,
+            holds=told.holds,
         )
 
     async def _answers(
@@ -150,7 +166,7 @@ class Recall:
     async def _changed(self, view: View, profile: Block, room: int) -> Changed:
         """What came and what went since the profile was written."""
         standing = await self._memory.standing(view)
-        now = render.profile(standing, room=max(room, profile.tokens), counter=self._counter)
+        now = self._profile(view, standing, max(room, profile.tokens))
         new = set(now.claims) - set(profile.claims)
         came = [
             claim
@@ -174,6 +190,11 @@ class Recall:
                 return await self._embedder.query(ends(text))
         except (Unavailable, TimeoutError):
             return None
+
+
+def breadth(room: int) -> int:
+    """How many passages are searched for."""
+    return max(LEAST_SEARCHED, min(MOST_SEARCHED, room // PER_PASSAGE))
 
 
 def ends(text: str) -> str:

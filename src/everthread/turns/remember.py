@@ -37,7 +37,7 @@ AGAIN_AFTER = timedelta(seconds=2)  # doubled with every attempt
 SLOWEST = 60.0  # seconds that one piece of work may take
 SLOWEST_MODEL = 120.0
 IDLE = 30.0  # seconds between two looks when nobody says that there is something
-CALM = 0.02  # seconds in which no turn begins or ends: then there is time to read
+CALM = 0.02  # seconds in which nothing is heard of any turn: then there is time to read
 MOST_WAITS = 12  # for that; whatever goes on, something is read
 LONG = 4000  # characters of a step that is read in a thread of its own
 READ_BY_MODEL = 4000  # tokens of turns that a model reads at once
@@ -84,7 +84,7 @@ class Remembering:
         self._memory = memory
         self._embedder = embedder
         self._clock = clock
-        self._resting = resting  # seconds since a turn began or ended
+        self._resting = resting  # seconds since anything of a turn was heard
         self._model = model  # draws claims too, if there is one
         self._counter = counter
         self._accounts = accounts

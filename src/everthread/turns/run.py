@@ -179,7 +179,7 @@ class Turns:
         )
         self._commands = Commands(store=store, archive=archive, rotations=self.rotations, clock=clock, ids=ids)
         self._takes_commands = commands
-        self.stirred = 0.0  # when a turn began or ended last
+        self.stirred = 0.0  # when a turn began, was heard of or ended last
         self.live: Lives = {}  # those that can be listened to
 
     def run(self, turn: Turn) -> Events:
@@ -302,6 +302,7 @@ class Turns:
                     events = loop.run(self._model, asking.prompt(), asking.folding, interruption, asking.toolbox)
                     try:
                         async for some in events:
+                            self.stirred = time.monotonic()
                             yield asking.hear(some)
                     finally:
                         await events.aclose()

@@ -17,7 +17,7 @@ from everthread.memory.rank import Question, Ranked
 from everthread.memory.telling import stands_in
 from everthread.memory.wording import stems
 
-SEARCHED = 200  # passages by their words, and as many by their meaning
+SEARCHED = 400  # passages, before those of another time are left out
 NEAREST = 50  # claims that a question may concern
 ALIKE = 0.5  # cosine from which something without a word in common is about the same
 
