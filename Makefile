@@ -12,18 +12,18 @@ QUICK := $(addprefix tests/,agent context core embed evals memory models storage
 	contract/test_store.py http/test_stream.py http/test_headers.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve chat test clients compat check format bench bench-peers crash soak red wheel lock clean
+.PHONY: help serve chat test clients compat check format bench bench-peers crash soak red wheel lock clean bytecode
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-serve: .venv/.run  ## run the server (fetches the embedded model's weights on the first start)
+serve: .venv/.run bytecode  ## run the server (fetches the embedded model's weights on the first start)
 	@$(BIN)/everthread serve $(ARGS)
 
-chat: .venv/.run  ## talk to it in the terminal
+chat: .venv/.run bytecode  ## talk to it in the terminal
 	@$(BIN)/everthread chat $(ARGS)
 
-test: .venv/.dev  ## run every test that needs no Node
+test: .venv/.dev bytecode  ## run every test that needs no Node
 	$(BIN)/python -m pytest $(or $(ARGS),$(BOTH))
 	$(if $(ARGS),,@$(MAKE) --no-print-directory clients)
 
@@ -44,16 +44,16 @@ format: .venv/.dev  ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format .
 
-bench: .venv/.dev  ## measure against a direct upstream and print ratios
+bench: .venv/.dev bytecode  ## measure against a direct upstream and print ratios
 	$(BIN)/python -m bench $(ARGS)
 
-bench-peers: .venv/.dev  ## the same load through Hermes Agent and LiteLLM, side by side (ARGS=--write-docs)
+bench-peers: .venv/.dev bytecode  ## the same load through Hermes Agent and LiteLLM, side by side (ARGS=--write-docs)
 	$(BIN)/python -m bench.peers $(ARGS)
 
-crash: .venv/.dev  ## kill a loaded server again and again and print what it kept (ARGS="--kills 1000")
+crash: .venv/.dev bytecode  ## kill a loaded server again and again and print what it kept (ARGS="--kills 1000")
 	PYTHONPATH=tests $(BIN)/python -m crash $(ARGS)
 
-soak: .venv/.dev  ## load a server for half an hour and say whether anything grows (ARGS="--minutes 5")
+soak: .venv/.dev bytecode  ## load a server for half an hour and say whether anything grows (ARGS="--minutes 5")
 	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
 
 red: .venv/.dev  ## break each promise in a copy of the tree and see its test fail
@@ -69,7 +69,7 @@ lock: .venv/.dev  ## pin versions and hashes again (needs uv on the PATH)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header -q --group pyproject.toml:compat -o requirements/compat.lock
 
 clean:  ## remove the virtual environment and caches
-	rm -rf .venv .venv-compat .venv-peers tests/compat/node/node_modules dist build .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-compat .venv-peers src/everthread/__pycache__ src/everthread/*/__pycache__ tests/compat/node/node_modules dist build .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python .venv-compat/bin/python:
 	@python=$(or $(PYTHON),false); \
@@ -87,6 +87,9 @@ clean:  ## remove the virtual environment and caches
 	@echo "installing pinned development tools into .venv ..."
 	@$(PIP_INSTALL) --require-hashes -r requirements/dev.lock
 	@touch $@
+
+bytecode: .venv/.run
+	@$(BIN)/python -m compileall -qq src || true  # or every start compiles all of it, where PYTHONDONTWRITEBYTECODE is set
 
 .venv-compat/.ready: requirements/compat.lock | .venv-compat/bin/python
 	@echo "installing pinned clients into .venv-compat ..."

@@ -50,7 +50,8 @@ class Plan(msgspec.Struct, frozen=True):
     model: str
     stream: bool
     clients: int
-    named: bool = True  # each client names its session, and begins a new one every TURNS_PER_SESSION turns
+    named: bool = True  # each client names its session, and begins a new one every so many turns
+    turns_per_session: int = TURNS_PER_SESSION
 
     @property
     def chunks(self) -> int:
@@ -182,7 +183,7 @@ class Client(asyncio.Protocol):
     def ask(self) -> None:
         turn = self.turn
         self.turn = turn + 1
-        request = self.run.template % (self.number, turn // TURNS_PER_SESSION, turn)
+        request = self.run.template % (self.number, turn // self.run.plan.turns_per_session, turn)
         self.asked_at = perf_counter_ns()
         self.transport.write(request)
 

@@ -20,6 +20,7 @@ from bench.scenario import Cores, Idle, Measured, Round
 
 BUSY = 0.9  # of a core: from here on a single-threaded process is a bottleneck
 QUIET = 0.15  # of a core: what else may run on the machine while it is measured
+MANY = 100  # chunks of an answer: from there on its events are counted, not its turns
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -97,7 +98,8 @@ def turn_rows(name: str, measured: Measured) -> list[Row]:
 
 
 def event_rows(name: str, measured: Measured) -> list[Row]:
-    about = f"SSE, {measured.plan.clients} streams of {measured.plan.chunks:,}"
+    plan = measured.plan
+    about = f"SSE, {plan.clients} streams of {plan.chunks:,}, {plan.turns_per_session} to a session"
     return [
         rate(f"{about}: events/s", measured, lambda s: s.events_per_s, name),
         time_row(about, "first token p50", measured, lambda s: s.first_p50),
@@ -138,7 +140,7 @@ def standing_rows(results: Results) -> list[Row]:
 def rows(results: Results) -> list[Row]:
     found: list[Row] = []
     for name, measured in results.plans.items():
-        found += event_rows(name, measured) if name == "sse-events" else turn_rows(name, measured)
+        found += event_rows(name, measured) if measured.plan.chunks > MANY else turn_rows(name, measured)
     if results.endless:
         found += lasting.endless_rows(results.endless)
     if results.mindful:
@@ -162,7 +164,7 @@ def bare_lines(results: Results) -> list[str]:
         return []
     lines = ["", line(("The same parts with the bare work of a turn", "bare", "everthread", "ratio", "", "", ""))]
     for name, some in measured.items():
-        events = name == "sse-events"
+        events = some.plan.chunks > MANY
         what, of = ("events/s", lambda s: s.events_per_s) if events else ("turns/s", lambda s: s.turns_per_s)
         lines.append(line(Row(f"{name}: {what}", middle(some.bare, of), middle(some.everthread, of)).cells()))
         if not events:
@@ -238,7 +240,7 @@ def heading(results: Results) -> list[str]:
         f"data in {machine.folder} ({machine.filesystem}); 4 kB with fsync takes {machine.fsync_ms:.2f} ms",
         f"{results.rounds} round(s) of {results.seconds:g} s per side, in turn; medians of the rounds.",
         "Load generator, fake upstream and Everthread share these cores; all on 127.0.0.1.",
-        f"Each client has its own session and begins a new one every {TURNS_PER_SESSION} turns.",
+        f"Each client has its own session, and a new one every {TURNS_PER_SESSION} turns if no other number is named.",
         "Everthread asks its upstream for a stream even for a JSON reply; direct JSON is plain JSON.",
         "EVERTHREAD_DISTIL=rules: the upstream is asked nothing but turns.",
     ]

@@ -26,7 +26,8 @@ PLANS = {
     "sse-1": Plan(model="bench-4", stream=True, clients=1),
     "sse-32": Plan(model="bench-4", stream=True, clients=32),
     "sse-128": Plan(model="bench-4", stream=True, clients=128),
-    "sse-events": Plan(model="bench-1000", stream=True, clients=16),
+    "sse-events": Plan(model="bench-1000", stream=True, clients=16, turns_per_session=8),  # what fits the window
+    "sse-rotating": Plan(model="bench-1000", stream=True, clients=16),  # and what does not
 }
 
 

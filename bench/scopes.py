@@ -165,10 +165,10 @@ class Building:
         for seq in seqs:
             messages = (self.asked[(seq * 7 + number) % POOL], self.answered[(seq * 11 + number) % POOL])
             rows += chunks.rows(home, seq, f"p{number}-{seq}", stamp(BEGAN + seq * APART), messages)
-        numbered = [(no, *row[1:]) for no, row in enumerate(rows, self.no + 1)]
-        self.db.executemany(chunks.INSERT, numbered)
-        self.no += len(numbered)
-        self.pointed(scope, ((row[0], self.vectors[row[0] % POOL]) for row in numbered))
+        chunks.add(self.db, rows)
+        new = range(self.no + 1, self.no + len(rows) + 1)
+        self.no = new[-1]
+        self.pointed(scope, ((no, self.vectors[no % POOL]) for no in new))
 
     def pointed(self, scope: int, found: Iterator[tuple[int, bytes]]) -> None:
         self.db.executemany(

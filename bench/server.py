@@ -28,7 +28,7 @@ READY_SECONDS = 180.0
 POLL_SECONDS = 0.002
 HEALTH = "/health/ready"
 STOP_SECONDS = 35.0  # the server promises to drain within 30
-REST_SECONDS = 0.02
+REST_SECONDS = 0.06  # longer than memory waits before it reads what was said
 CALM = 4  # looks within that time that find it at rest
 REST_NS = 500_000  # of CPU time between two looks: timers go on
 LONGEST_REST_SECONDS = 5.0
@@ -229,17 +229,21 @@ def bare(upstream: Target, parent: str | None) -> Iterator[Process]:
 
 
 @contextmanager
-def everthread(upstream: Target, parent: str | None, *, memory: Memory = "on") -> Iterator[Process]:
+def everthread(
+    upstream: Target, parent: str | None, *, memory: Memory = "on", name: str = "everthread"
+) -> Iterator[Process]:
     """The real command on an empty home, with nothing changed but the upstream's address, which is never asked to
     write a log: what it is asked is what the bench asks."""
-    with folder(parent) as home, everthread_at(home, upstream, memory=memory) as process:
+    with folder(parent) as home, everthread_at(home, upstream, memory=memory, name=name) as process:
         yield process
 
 
 @contextmanager
-def everthread_at(home: Path, upstream: Target, *, memory: Memory = "on") -> Iterator[Process]:
+def everthread_at(
+    home: Path, upstream: Target, *, memory: Memory = "on", name: str = "everthread"
+) -> Iterator[Process]:
     """The same on a home that is there already."""
-    target = Target(name="everthread", port=free_port(), key=secrets.token_urlsafe(32))
+    target = Target(name=name, port=free_port(), key=secrets.token_urlsafe(32))
     command = [sys.executable, "-m", "everthread", "serve", "--host", "127.0.0.1", "--port", str(target.port)]
     env = clean_env() | {
         "EVERTHREAD_HOME": str(home),

@@ -26,7 +26,7 @@ from everthread.storage import index, sight
 from everthread.storage.index import Index, Search
 from everthread.storage.memory import SqliteMemory
 from everthread.storage.sqlite import SqliteStore
-from everthread.turns.recall import CONSIDERED, SEARCHED, Recall
+from everthread.turns.recall import CONSIDERED, Recall, breadth
 
 ROOM = 1500  # tokens of a tail
 COLD = 5  # times that the vectors are read anew
@@ -117,7 +117,7 @@ class Inside:
         names = await watch.awaited("speakers", self.memory.speakers(self.view))
         wanted = rank.sought(question, names=names)
         vector = await watch.awaited("query's vector", self.embedder.query(wanted.text))
-        what = Search(wanted.words, vector, self.embedder.name, SEARCHED)
+        what = Search(wanted.words, vector, self.embedder.name, breadth(ROOM))
         await self.parts(what, watch)
         found = await watch.awaited("search", self.store.searching(lambda db: self.index.search(db, self.view, what)))
         ranked = watch.did("rank", lambda: rank.rank(found, question, names=names))
@@ -149,7 +149,7 @@ class Inside:
 
     async def cold(self, text: str, watch: Watch) -> None:
         """A search of a scope whose vectors are not at hand."""
-        what = Search((), await self.embedder.query(text), self.embedder.name, SEARCHED)
+        what = Search((), await self.embedder.query(text), self.embedder.name, breadth(ROOM))
         await watch.awaited(
             "search, its vectors not at hand",
             self.store.searching(lambda db: self.index.search(db, self.view, what)),

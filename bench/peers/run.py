@@ -95,7 +95,7 @@ class Bench:
     # --- who takes part ---
 
     def contenders(self) -> list[Contender]:
-        found = [servers.everthread()]
+        found = [servers.everthread(), servers.everthread(lean=True)]
         for name in self.wanted:
             try:
                 env = install.environment(name, self.say)
@@ -163,7 +163,7 @@ class Bench:
                 self.say(f"{name}, round {number + 1}")
                 self.direct(stage, plan, found[name])
                 for contender in contenders:
-                    if name in BRIEF or not contender.about.part:
+                    if name in BRIEF or not contender.about.brief:
                         self.round(stage, contender, name, found[name])
         return found
 

@@ -29,7 +29,8 @@ class About(msgspec.Struct, frozen=True):
     title: str
     version: str
     stateless: bool = False  # keeps no conversation: its clients send all of it with each message
-    part: bool = False  # takes part in a few plans only, to show what a setting does
+    part: bool = False  # is there to show what a setting does: it has no session
+    brief: bool = False  # takes part in a few plans only
 
 
 class Contender(msgspec.Struct, frozen=True):
@@ -49,11 +50,14 @@ def clean(home: Path) -> dict[str, str]:
 # --- everthread -----------------------------------------------------------------------------------
 
 
-def everthread() -> Contender:
-    def start(source: Target, parent: str | None) -> AbstractContextManager[Process]:
-        return server.everthread(source, parent)
+def everthread(*, lean: bool = False) -> Contender:
+    """Lean: without its memory, which the others do not have; with it comes a model of sentences."""
+    name, title = ("everthread-lean", "Everthread, memory off") if lean else ("everthread", "Everthread")
 
-    return Contender(About("everthread", "Everthread", __version__), start)
+    def start(source: Target, parent: str | None) -> AbstractContextManager[Process]:
+        return server.everthread(source, parent, memory="off" if lean else "on", name=name)
+
+    return Contender(About(name, title, __version__, part=lean), start)
 
 
 # --- hermes agent ---------------------------------------------------------------------------------
@@ -64,7 +68,8 @@ def hermes(env: Path, *, lean: bool = False) -> Contender:
 
     Lean: without a tool, and without its own memory."""
     name = "hermes-lean" if lean else "hermes"
-    about = About(name, "Hermes, no tools" if lean else "Hermes Agent", install.version(env, "hermes-agent"), part=lean)
+    title = "Hermes, no tools" if lean else "Hermes Agent"
+    about = About(name, title, install.version(env, "hermes-agent"), part=lean, brief=lean)
 
     @contextmanager
     def start(source: Target, parent: str | None) -> Iterator[Process]:
