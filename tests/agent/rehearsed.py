@@ -59,7 +59,7 @@ class Rehearsed:
 class Counter:
     """Four characters are a token."""
 
-    per_message = 4
+    per_prompt, per_message = 0, 4
 
     def count(self, text: str) -> int:
         return (len(text) + 3) // 4

@@ -92,6 +92,16 @@ def test_of_several_choices_the_first_is_kept(client: Client, upstream: Upstream
     assert upstream.prompts[-1][1]["content"] == "one"
 
 
+def test_a_model_that_does_not_say_who_answers_is_called_what_it_was_asked_as(
+    start: Callable[..., Everthread], upstream: Upstream
+) -> None:
+    unnamed = {**chunk({"content": "Hello."}), "model": None}
+    upstream.plan += [streams(unnamed, chunk({}, "stop"), "[DONE]")] * 2
+    client = start(model="the-model").client
+    assert client.say("hi").json["model"] == "the-model"
+    assert {event["model"] for event in client.say("hi", stream=True).events[:-1]} == {"the-model"}
+
+
 def test_usage_is_estimated_when_the_model_tells_none(client: Client, upstream: Upstream) -> None:
     upstream.plan.append(streams(chunk({"content": "one two three"}), chunk({}, "stop"), "[DONE]"))
     usage = client.say("hi").json["usage"]

@@ -632,7 +632,7 @@ def weight(messages: tuple[Message, ...]) -> int:
 class Coarse:
     """Counts a text for more than its pieces."""
 
-    per_message = 1
+    per_prompt, per_message = 0, 1
 
     def count(self, text: str) -> int:
         return len(text) + (len(text) > 1500) * 150

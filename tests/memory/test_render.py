@@ -25,7 +25,7 @@ MARCH = datetime(2026, 3, 2, tzinfo=UTC)
 class Words:
     """Counts words: enough to be a counter."""
 
-    per_message = 4
+    per_prompt, per_message = 0, 4
 
     def count(self, text: str) -> int:
         return len(text.split())

@@ -16,7 +16,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from everthread.core.messages import say
+from everthread.context.tokens import weigh
+from everthread.core.messages import Message, say
 from everthread.core.ports import Model, ModelCard
 from everthread.core.turn import ChoiceEnded, Folding, Opened, Outcome, Prompt, TextDelta, Usage
 from everthread.errors import (
@@ -27,6 +28,7 @@ from everthread.errors import (
     UpstreamDisconnected,
     UpstreamUnreachable,
 )
+from everthread.models.embedded import vocabulary
 from everthread.models.embedded.line import Line
 from everthread.models.embedded.local import Local, over_http
 from everthread.models.embedded.orders import Order
@@ -116,6 +118,19 @@ async def test_a_schema_is_kept_and_a_wrong_request_is_refused(local):
         await answer(local, prompt(tools=[bad]))
     with pytest.raises(ModelNotFound):
         await answer(local, prompt(model="gpt-5"))
+    seen = Message(role="user", raw=b'{"role":"user","content":[{"type":"image_url"}]}', images=1)
+    with pytest.raises(RejectedUpstream, match="reads text"):
+        await answer(local, msgspec.structs.replace(prompt(), messages=(seen,)))
+    before = msgspec.structs.replace(prompt(), messages=(seen, say("assistant", "A cat."), say("user", "Its name?")))
+    assert (await answer(local, before)).choices[0].content, "what was shown to another model is passed over"
+
+
+@pytest.mark.slow
+async def test_no_prompt_takes_more_tokens_than_were_counted(local, small_weights):
+    counter = vocabulary.load(small_weights)
+    for messages in ((say("user", "word " * 200),), (say("system", "Be kind."), say("user", "Hello."))):
+        taken = (await answer(local, msgspec.structs.replace(prompt(limit=1), messages=messages))).usage.prompt
+        assert 0 <= counter.per_prompt + weigh(messages, counter) - taken < 40
 
 
 @pytest.mark.slow

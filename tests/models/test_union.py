@@ -161,10 +161,27 @@ def test_a_call_is_a_call():
     assert events == [ToolCallDelta(0, "call_1", "weather", '{"city":"Łódź"}'), ChoiceEnded("tool_calls")]
 
 
-def test_a_cut_call_is_never_a_call():
-    events = read(['{"call": "weather", "arguments": {"city": "Par'], reason="length")
-    assert [type(event) for event in events] == [TextDelta, ChoiceEnded]
-    assert events[-1] == ChoiceEnded("length")
+def test_a_cut_call_is_never_a_call_and_never_words():
+    assert read(['{"call": "weather", "arguments": {"city": "Par'], reason="length") == [ChoiceEnded("length")]
+
+
+def test_a_cut_reply_in_a_form_of_its_own_is_that_form_cut():
+    form = {"type": "json_object"}
+    events = read(['{"reply": {"city": "Par'], reason="length", response_format=form)
+    assert events == [TextDelta('{"city": "Par'), ChoiceEnded("length")]
+
+
+def test_what_a_schema_refers_to_moves_along_with_it_also_at_its_root():
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
+    tool = {
+        "type": "function",
+        "function": {"name": "a", "parameters": {"$defs": {"Node": node}, "$ref": "#/$defs/Node"}},
+    }
+    found = union(options(tools=[tool], tool_choice="required"))
+    assert found is not None
+    place = "#/$defs/tool0/$defs/Node"
+    moved = {"type": "object", "properties": {"next": {"$ref": place}}}
+    assert found.schema()["$defs"] == {"tool0": {"$defs": {"Node": moved}, "$ref": place}}
 
 
 def test_a_cut_reply_keeps_its_words():

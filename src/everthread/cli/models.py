@@ -78,6 +78,7 @@ def pull(args: argparse.Namespace) -> int:
 def fetch(name: str, chosen: settings.Settings) -> Path:
     """Pulls weights with a progress bar; what arrived before an interruption is kept."""
     bar = Bar(sys.stderr.write, live=sys.stderr.isatty(), clock=time.monotonic)
+    wiring.make_home(chosen)  # readable by its owner only; the weights may come first
     try:
         return wiring.weights.pull(name, folder=chosen.weights, hub=chosen.hub_url, report=bar.show)
     except KeyboardInterrupt:

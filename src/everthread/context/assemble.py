@@ -57,7 +57,7 @@ def frame(
 ) -> Frame:
     """The fixed part of a prompt, with as much of the log as its share allows beside the message and the newest turn;
     ContextTooLong when it is over the budget even without."""
-    given = weigh(instructions, counter) + weigh_options(options, counter)
+    given = counter.per_prompt + weigh(instructions, counter) + weigh_options(options, counter)
     message = weigh(input, counter)
     if given + message > budget:
         raise ContextTooLong(

@@ -46,7 +46,7 @@ def encoding() -> tiktoken.Encoding:
 class O200k:
     """OpenAI's o200k_base, from ranks that are installed with us; nothing is downloaded."""
 
-    per_message = 4
+    per_prompt, per_message = 0, 4
 
     def __init__(self) -> None:
         self._encode = encoding().encode_ordinary
@@ -62,7 +62,7 @@ class Remembering:
     """Counts long texts once: tools and instructions come again with every turn."""
 
     def __init__(self, counter: TokenCounter) -> None:
-        self.per_message = counter.per_message
+        self.per_prompt, self.per_message = counter.per_prompt, counter.per_message
         self._count = counter.count
         self._remembered = lru_cache(maxsize=MOST_REMEMBERED)(counter.count)
 

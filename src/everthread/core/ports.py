@@ -29,6 +29,11 @@ class Ids(Protocol):
 
 class TokenCounter(Protocol):
     @property
+    def per_prompt(self) -> int:
+        """What the chat format itself adds to every prompt, at most."""
+        ...
+
+    @property
     def per_message(self) -> int:
         """What the chat format itself costs around each message, at most."""
         ...

@@ -26,7 +26,8 @@ NULL = msgspec.Raw(b"null")  # Raw has no place in a union with None
 class Reading:
     """Turns a stream's bytes into events, and knows whether the answer is whole."""
 
-    def __init__(self, *, secret: str | None = None) -> None:
+    def __init__(self, *, model: str, secret: str | None = None) -> None:
+        self._model = model  # that was asked for: some servers do not say who answers
         self._secret = secret  # our key, which no error may repeat
         self.done = False  # [DONE] was seen
         self._failed: UpstreamFailure | None = None
@@ -78,7 +79,7 @@ class Reading:
             raise self._failure(chunk.error)
         if not self._opened:
             self._opened = True
-            events.append(Opened(chunk.model or "", chunk.system_fingerprint))
+            events.append(Opened(chunk.model or self._model, chunk.system_fingerprint))
         for choice in chunk.choices or ():
             said_so_far = len(events)
             choice.say(events)

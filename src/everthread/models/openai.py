@@ -43,7 +43,7 @@ class OpenAI:
         async with await self._origin.post("/chat/completions", body(prompt)) as answer:
             if answer.status != 200:
                 raise self._failure(answer, await answer.text(longest=LONGEST_ERROR))
-            reading = Reading(secret=self._key)
+            reading = Reading(model=prompt.model, secret=self._key)
             clock = asyncio.get_running_loop().time
             since = 0.0  # when it began to send comments only
             try:

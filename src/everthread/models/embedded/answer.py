@@ -11,7 +11,8 @@ from everthread.errors import UpstreamMalformed
 from everthread.models.embedded import schema
 from everthread.models.embedded.union import Union
 
-_REPLY = re.compile(r'\s*\{\s*"reply"\s*:\s*"')
+_FORMED = re.compile(r'\s*\{\s*"reply"\s*:\s*')
+_REPLY = re.compile(_FORMED.pattern + '"')
 _HEX = r"[0-9a-fA-F]"
 _HIGH = rf"\\u[dD][89abAB]{_HEX}{{2}}"
 _READABLE = re.compile(  # as many whole characters of a JSON string as there are
@@ -46,7 +47,7 @@ class Reading:
         try:
             answer = json.loads(self._text)
         except ValueError:
-            answer = None  # cut off, or not the union at all: what there is, as it is
+            answer = None  # cut off
         match answer:
             case {"call": str(name), "arguments": dict(arguments)}:
                 self._check(name, arguments)
@@ -58,9 +59,15 @@ class Reading:
                 yield TextDelta(text, self._choice)
                 yield ChoiceEnded(reason, self._choice)
             case _:
-                if self._text:
-                    yield TextDelta(self._text, self._choice)
+                if text := self._cut():
+                    yield TextDelta(text, self._choice)
                 yield ChoiceEnded(reason, self._choice)
+
+    def _cut(self) -> str:
+        """What there is of an answer that is cut off: of a reply in a form of its own, that; of a call, nothing."""
+        if begun := _FORMED.match(self._text):
+            return self._text[begun.end() :]
+        return "" if self._text.lstrip().startswith("{") else self._text
 
     def _check(self, name: str, arguments: dict[str, object]) -> None:
         for function in self._allowed.functions:

@@ -13,6 +13,7 @@ from everthread.core.ports import Model, ModelCard
 from everthread.core.turn import ChoiceEnded, ModelEvent, ModelEvents, Prompt, TextDelta
 from everthread.errors import (
     ModelNotFound,
+    RejectedUpstream,
     UpstreamDisconnected,
     UpstreamIncomplete,
     UpstreamTimeout,
@@ -21,7 +22,7 @@ from everthread.errors import (
 from everthread.models.embedded import machine, union
 from everthread.models.embedded.answer import Reading
 from everthread.models.embedded.line import Line
-from everthread.models.embedded.retell import disarmed
+from everthread.models.embedded.retell import disarmed, is_text
 from everthread.models.embedded.supervisor import State, Supervisor
 from everthread.models.openai import OpenAI, Timeouts
 
@@ -84,6 +85,10 @@ class Local:
     async def stream(self, prompt: Prompt) -> ModelEvents:
         if prompt.model != self.name:
             raise ModelNotFound(f"There is no model {prompt.model!r} here, only {self.name!r}.", param="model")
+        if prompt.messages and not is_text(prompt.messages[-1]):
+            raise RejectedUpstream(
+                f"{self.name} reads text; it can neither see, hear nor open files.", param="messages"
+            )
         allowed = union.union(prompt.options)
         asked = union.prompt_for(msgspec.structs.replace(prompt, messages=disarmed(prompt.messages)), allowed)
         async with self._line.place(auxiliary=prompt.auxiliary), aclosing(self._ask(asked)) as events:

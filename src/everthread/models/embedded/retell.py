@@ -27,8 +27,13 @@ class Past(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
+UNSEEN = "[something that is not text]"
 CONTROL = "<|"  # how the control tokens of every model here begin: <|im_start|>, <|im_end|>, <|endoftext|>
 DISARMED = "<\u200b|"
+
+
+def is_text(message: Message) -> bool:
+    return not message.images and not message.bulk
 
 
 def disarmed(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -61,7 +66,7 @@ def retold(messages: tuple[Message, ...], instruction: str) -> tuple[Message, ..
 def _retold(message: Message, names: dict[str, str]) -> Message:
     match message.role:
         case "user" | "system":
-            return message
+            return message if is_text(message) else say(message.role, f"{message.text}\n{UNSEEN}".strip())
         case "developer":
             return say("system", message.text)
         case "assistant":

@@ -162,8 +162,9 @@ def moved(value: object, place: str) -> dict[str, object]:
 
 def _moved(value: object, place: str) -> object:
     match value:
-        case {"$ref": str(pointer)} if pointer.startswith("#"):
-            return {"$ref": f"{place}{pointer.removeprefix('#')}"}
+        case {"$ref": str(pointer), **others} if pointer.startswith("#"):
+            beside = {name: _moved(part, place) for name, part in others.items()}  # what it refers to may be among them
+            return {**beside, "$ref": f"{place}{pointer.removeprefix('#')}"}
         case {"properties": dict(properties), **others}:
             known = {name: _moved({} if part is True else part, place) for name, part in properties.items()}
             return {**{name: _moved(part, place) for name, part in others.items()}, "properties": known}

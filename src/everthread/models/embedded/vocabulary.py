@@ -53,6 +53,7 @@ class UnknownVocabulary(gguf.Unreadable):
 class Vocabulary:
     """Counts tokens as the model does; what looks like one of its control tokens is counted as plain text."""
 
+    per_prompt = 30  # the template's own words where nobody gave instructions, and the beginning of the answer
     per_message = 6  # ChatML: five, and one more for the assistant's in some vocabularies
 
     def __init__(self, encoding: tiktoken.Encoding, silent_from: int | None) -> None:
