@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,12 @@ VALUE = re.compile(r"'(?:[^']|'')*'|[Xx]'[0-9a-fA-F]*'|\b\d+(\.\d+)?\b")
 
 
 class Statements:
+    """Each connection tells of its statements from its first one on: to ask for that later, while another thread is
+    in the middle of one, can bring both to a halt."""
+
     def __init__(self) -> None:
-        self._connections: list[sqlite3.Connection] = []
+        self._request: str | None = None
+        self._heard: list[str] = []
 
     @classmethod
     @contextmanager
@@ -28,7 +32,7 @@ class Statements:
 
         def connected(path: Path) -> sqlite3.Connection:
             db = connect(path)
-            statements._connections.append(db)
+            db.set_trace_callback(statements._hear)
             return db
 
         with pytest.MonkeyPatch.context() as patching:
@@ -37,20 +41,13 @@ class Statements:
 
     def of(self, request: str, work: Callable[[], object]) -> list[str]:
         """The statements that this request was the cause of while this was done, in their order."""
-        heard: list[str] = []
-
-        def hear(statement: str) -> None:
-            if (cause := CAUSE.get()) is not None and cause.name == request:
-                heard.append(VALUE.sub("?", statement))
-
-        self._tell(hear)
+        self._request, self._heard = request, []
         try:
             work()
         finally:
-            self._tell(None)
-        return heard
+            self._request = None
+        return self._heard
 
-    def _tell(self, hear: Callable[[str], object] | None) -> None:
-        for db in self._connections:
-            with suppress(sqlite3.ProgrammingError):  # it is closed
-                db.set_trace_callback(hear)
+    def _hear(self, statement: str) -> None:
+        if self._request is not None and (cause := CAUSE.get()) is not None and cause.name == self._request:
+            self._heard.append(VALUE.sub("?", statement))

@@ -136,6 +136,8 @@ LEDGER = {
     "a lineage has a gap": """
         SELECT lineage.lineage FROM lineage JOIN step
             ON step.tenant = lineage.tenant AND step.lineage = lineage.lineage
+        WHERE NOT EXISTS (SELECT 1 FROM thread WHERE thread.tenant = lineage.tenant
+            AND thread.thread = lineage.thread AND thread.deleted_at IS NOT NULL)
         GROUP BY lineage.tenant, lineage.lineage HAVING max(seq) - min(seq) + 1 != count(*)""",
     "a step belongs to no session": """
         SELECT step.step FROM step LEFT JOIN session
