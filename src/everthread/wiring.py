@@ -35,7 +35,6 @@ from everthread.hooks.courier import HttpCourier
 from everthread.http import auth, request
 from everthread.http.auth import Gate, new_key
 from everthread.http.guests import Guests
-from everthread.http.room import Room
 from everthread.http.site import Check, Finding, Site
 from everthread.http.visits import Visits
 from everthread.models.embedded import gguf, vocabulary, weights
@@ -59,6 +58,7 @@ from everthread.turns.memories import Memories
 from everthread.turns.post import Post
 from everthread.turns.recall import Recall
 from everthread.turns.remember import Remembering
+from everthread.turns.room import Room
 from everthread.turns.rotate import Rotations
 from everthread.turns.run import Turns
 from everthread.turns.runs import Runs
@@ -504,7 +504,8 @@ def free_space(path: Path) -> int:
 
 
 async def tidy(store: Store, settings: Settings) -> None:
-    """Drops what has outlived its time, in small portions, for as long as the server runs."""
+    """Drops what has outlived its time, in small portions, for as long as the server runs; and gives back memory that
+    is not used any more."""
     while True:
         now = SystemClock().now()
         try:
@@ -518,4 +519,5 @@ async def tidy(store: Store, settings: Settings) -> None:
         except Failure as failure:
             log.warning("tidying was put off: %s", failure.code)
             dropped = 0
+        await asyncio.to_thread(heap.give_back)
         await asyncio.sleep(0.5 if dropped >= TIDY_AT_ONCE else TIDY_EVERY)

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from everthread.core.sentences import sentences
 from everthread.memory import refuse
-from everthread.memory.wording import stems
+from everthread.memory.wording import AT_HAND, stems
 
 Stance = Literal["states", "asks", "orders", "supposes", "plans", "keeps", "reports"]
 STANCES: tuple[Stance, ...] = get_args(Stance)
@@ -82,12 +82,12 @@ def on(text: str, about: frozenset[str]) -> list[str]:
     return [one for one in said if stems(one) & about] or list(said)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=AT_HAND)
 def split(text: str) -> tuple[str, ...]:
     return tuple(one.text for one in sentences(text)) or (text,)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=AT_HAND)
 def stance(sentence: str) -> Stance:
     bare = FOR_YOU.sub(" ", sentence)
     if refuse.is_question(sentence) and refuse.is_question(bare.strip()):
@@ -124,7 +124,7 @@ def name_of(match: re.Match[str]) -> str:
     return (match["of"] or match["whose"] or match["any"]).casefold()
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=AT_HAND)
 def others(text: str) -> frozenset[str]:
     """The people whom a text speaks of beside its speaker."""
     return frozenset(map(name_of, PERSON.finditer(text[:LONGEST])))

@@ -16,7 +16,7 @@ import msgspec
 
 from everthread.core.claim import Claim, Draft
 from everthread.memory import cues
-from everthread.memory.wording import SORT_OF, WORD, kinds, says, stems, subject_key
+from everthread.memory.wording import AT_HAND, SORT_OF, WORD, kinds, says, stems, subject_key
 
 # From which weight on a claim may be about the same thing, is replaced, and is not the only one.
 RELATED, CERTAIN, BESIDES = -2.5, 0.7, 3.0
@@ -174,12 +174,12 @@ def other_person(new: Claim, old: Claim) -> bool:
     return ours != theirs and not (ours <= theirs and PRONOUN.search(new.quote))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=AT_HAND)
 def people(text: str) -> frozenset[str]:
     return frozenset((match["of"] or match["whose"]).casefold() for match in PERSON.finditer(text))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=AT_HAND)
 def sorts(text: str) -> frozenset[str]:
     return frozenset(SORT_OF[word] for word in WORD.findall(text.casefold()) if word in SORT_OF)
 

@@ -77,12 +77,13 @@ PASSING = re.compile(
     r"\b(?:as of|since|starting|last|next|this|effective) (?:the )?\Z|^\W*(?:from|on|by|until) (?:the )?\Z",
     re.IGNORECASE,
 )  # a day that only says when
+AT_HAND = 1024  # texts, each with what was found in it: some kB, and what one question looks at is a few hundred
 MINE = re.compile(r"(?:i|me|myself)\Z", re.IGNORECASE)
 OWNED = re.compile(r"(?:my|mine)\s+", re.IGNORECASE)
 SHARED = re.compile(r"(?:our|the|this|these|that)\s+", re.IGNORECASE)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=AT_HAND)
 def stems(text: str) -> frozenset[str]:
     """Its words that carry meaning, without their endings."""
     return frozenset(
@@ -142,7 +143,7 @@ def shape(value: str) -> tuple[str, str]:
     return ("thing" if bare != value else "words"), ""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=AT_HAND)
 def kinds(text: str) -> frozenset[str]:
     """The kinds of measurable things a text names: days, dates, times of day, money, amounts by their unit, numbers."""
     if MEASURED.search(text) is None:
@@ -158,7 +159,7 @@ def kinds(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=AT_HAND)
 def subject_key(subject: str | None, speaker: str) -> str | None:
     """Whom or what a subject is, whoever says it: "I" is the speaker, "my dog" theirs, "our" and "the" are shared."""
     if not subject:

@@ -16,7 +16,7 @@ from everthread.core.ids import LineageId, SessionId, Tenant, ThreadId
 from everthread.core.ports import Epoch, Past
 from everthread.core.session import Session
 
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 12 * 1024 * 1024  # some hundred windows; what is not here is read with one query
 MOST_SESSIONS = 10_000
 
 
