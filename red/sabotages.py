@@ -67,7 +67,7 @@ TOLD = """\
 """
 LATE = """\
             await self._hold()
-        found =\
+        at_work =\
 """
 INDEXED = """\
         INSERT INTO chunk_fts (chunk_fts, rowid, terms) VALUES ('delete', old.no, scoped(old.scope, old.text));
@@ -239,10 +239,28 @@ SABOTAGES = (
         (Edit("http/auth.py", "return key.tenant == DEFAULT_TENANT and ", "return "),),
     ),
     Sabotage(
+        "6",
+        "a key that is bound to a prefix may touch any session key",
+        "tests/http/test_headers.py::test_a_key_bound_to_a_prefix_reaches_nothing_outside_it",
+        (Edit("core/key.py", "return self.session_key_prefix is None or ", "return True or "),),
+    ),
+    Sabotage(
+        "6",
+        "a key that may only read may do everything",
+        "tests/isolation/test_rights_everywhere.py::test_a_key_that_reads_is_let_in_to_read_and_refused_all_else",
+        (Edit("core/key.py", "        return self.is_admin\n", "        return True\n"),),
+    ),
+    Sabotage(
         "7",
         "what a decoder refuses is nobody's fault (500)",
         "tests/http/test_bad_requests.py::test_a_bad_request_is_refused_with_the_error_object",
         (Edit("http/reply.py", "errors.Malformed: (400, ", "errors.Malformed: (500, "),),
+    ),
+    Sabotage(
+        "7",
+        "a body may be of any size",
+        "tests/inputs/test_what_is_not_http.py::test_a_chunked_body_is_counted_as_it_comes",
+        (Edit("http/request.py", "        if size > LARGEST_BODY:\n", "        if False:\n"),),
     ),
     Sabotage(
         "8",
@@ -298,13 +316,13 @@ SABOTAGES = (
         "9",
         "any number of turns may be at work",
         "tests/load/test_overload.py::test_at_four_times_the_load_some_are_refused_and_the_others_are_answered_as_ever",
-        (Edit("http/room.py", "if self.taken >= self.most or of_key >= self.each:", "if False:"),),
+        (Edit("turns/room.py", "if self.taken >= self.most or of_key >= self.each:", "if False:"),),
     ),
     Sabotage(
         "9",
         "one key may have all places",
         "tests/load/test_overload.py::test_the_flood_of_one_key_does_not_harm_another",
-        (Edit("http/room.py", "self.each = most - most // FOR_OTHERS", "self.each = most"),),
+        (Edit("turns/room.py", "return most - most // FOR_OTHERS", "return most"),),
     ),
     Sabotage(
         "9",
@@ -328,6 +346,36 @@ SABOTAGES = (
         "tests/faults/test_more_upstream_faults.py"
         "::test_a_server_that_is_none_is_the_documented_error_and_the_session_goes_on",
         (Edit("models/http.py", "if self._head > LONGEST_HEAD:", "if False:"),),
+    ),
+    Sabotage(
+        "9",
+        "the runs of one key may take every place",
+        "tests/load/test_room.py::test_the_runs_of_one_key_leave_room_for_those_of_another",
+        (Edit("storage/queue.py", "and (each is None or having[key] < each)", ""),),
+    ),
+    Sabotage(
+        "9",
+        "a key's requests a minute are counted, and it is let in all the same",
+        "tests/http/test_quota.py::test_so_many_requests_a_minute_and_each_answer_says_how_many_are_left",
+        (Edit("http/quota.py", "            if not enough:\n", "            if False:\n"),),
+    ),
+    Sabotage(
+        "9",
+        "a key may have any number of requests at once",
+        "tests/http/test_quota.py::test_many_at_once_are_never_more_than_allowed",
+        (Edit("http/quota.py", "        if crowded:\n", "        if False:\n"),),
+    ),
+    Sabotage(
+        "9",
+        "a key that has used up its tokens goes on",
+        "tests/http/test_quota.py::test_tokens_of_a_day_are_counted_over_a_restart_and_come_back_at_midnight",
+        (Edit("http/quota.py", "        if used < most:\n", "        if most:\n"),),
+    ),
+    Sabotage(
+        "9",
+        "a turn that leaves no trace leaves no tokens either",
+        "tests/http/test_api_usage.py::test_a_turn_that_leaves_no_trace_leaves_its_tokens",
+        (Edit("turns/run.py", "        self._count(turn, step)\n", ""),),
     ),
     Sabotage(
         "10",

@@ -150,6 +150,9 @@ async def test_what_an_older_file_holds_is_counted(tmp_path: Path) -> None:
 def undone(db: object) -> None:
     """The file as it was before usage was kept."""
     for statement in (
+        "DROP INDEX run_waiting",
+        "ALTER TABLE run DROP COLUMN api_key",
+        "CREATE INDEX run_waiting ON run (due_at)",
         "CREATE TRIGGER chunk_added AFTER INSERT ON chunk BEGIN SELECT 1; END",
         "DROP TABLE usage_new",
         "DROP TABLE usage",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.contract.test_archive import Counted
 from tests.contract.test_store import NOW, A, B, fresh
 from tests.contract.test_views_port import FAULT, finish, keep, run
 
-from everthread.core.ids import SessionId, SessionKey, StepId
+from everthread.core.ids import KeyId, SessionId, SessionKey, StepId
 from everthread.core.ports import Recorded, Reserved
 from everthread.core.queue import Queue, Taken
 from everthread.core.turn import (
@@ -103,6 +104,25 @@ async def test_runs_of_one_session_follow_each_other_and_keep_no_other_session_w
     assert await names(queue) == ["flood001"]
     assert await names(queue, "two", at=LEASE) == ["flood001"], "what a dead one held is taken again"
     assert await names(queue, "two", at=LEASE) == ["other"]
+
+
+async def test_what_one_key_asks_for_leaves_room_for_others(queue: SqliteQueue) -> None:
+    for number in range(300):
+        await put(queue, f"flood{number:03}", key=KeyId("one"))
+    await put(queue, "other", key=KeyId("two"))
+    at_work: Counter[KeyId] = Counter()
+
+    async def taken() -> list[str]:
+        found = await queue.take("w", now=NOW, until=NOW + LEASE, limit=99, at_work=at_work, each=56)
+        at_work.update(one.run.key for one in found)
+        return [one.run.id for one in found]
+
+    first = [*await taken(), *await taken()]
+    assert first == [f"flood{number:03}" for number in range(56)]
+    assert await taken() == ["other"]
+    assert await taken() == []
+    at_work[KeyId("one")] -= 1
+    assert await taken() == ["flood056"]
 
 
 async def test_two_workers_never_take_the_same_run(queue: SqliteQueue) -> None:

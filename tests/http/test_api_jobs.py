@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from everthread.turns import jobs
 from front_door import Client, Everthread
 from upstream import Upstream, sleeps, status
 from webhook_receiver import SECRET, Receiver
@@ -444,6 +445,18 @@ def test_runs_that_have_not_begun_go_with_their_job(house: House, upstream: Upst
     house.client.send("DELETE", f"{PATH}/{job}")
     time.sleep(1.5)
     assert len(upstream.requests) == 1
+
+
+def test_a_job_that_is_asked_for_again_and_again_has_so_many_runs_that_are_not_over(
+    house: House, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "MOST_WAITING", 3)
+    upstream.plan.append(sleeps(1.0))
+    job = made(house)["id"]
+    asked = [house.client.send("POST", f"{PATH}/{job}/run") for _ in range(4)]
+    assert [answer.status for answer in asked] == [202, 202, 202, 503]
+    assert asked[-1].json["error"]["code"] == "overloaded"
+    assert int(asked[-1].headers["retry-after"]) >= 1
 
 
 def test_one_jobs_backlog_keeps_no_other_waiting(house: House, upstream: Upstream) -> None:

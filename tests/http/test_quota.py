@@ -14,6 +14,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from belongings import until
 from everthread.core.ids import KeyId, StepId, Tenant
 from everthread.core.key import Limits
 from everthread.core.turn import Step
@@ -113,6 +114,20 @@ def test_many_at_once_are_never_more_than_allowed(server: Everthread, upstream: 
     assert sorted(answer.status for answer in answers if answer.status == 429) == [429] * 5
 
 
+def test_so_many_runs_at_once_too(server: Everthread, upstream: Upstream) -> None:
+    client = made(server, concurrent=2)
+    upstream.plan += [falls_silent(30)] * 2
+    begun = [client.post("/v1/runs", {"input": "Hello."}) for _ in range(2)]
+    assert [answer.status for answer in begun] == [202, 202]
+    until(lambda: len(upstream.requests) == 2)
+    assert limited(client.post("/v1/runs", {"input": "Hello."}))
+    assert limited(client.post("/v1/responses", {"input": "Hello.", "background": True}))
+    assert client.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi."}]}).status == 200
+    for answer in begun:
+        assert client.post(f"/v1/runs/{answer.json['run_id']}/stop", {}).json["status"] == "cancelled"
+    assert client.post("/v1/runs", {"input": "Hello."}).status == 202
+
+
 def test_tokens_of_a_day_are_counted_over_a_restart_and_come_back_at_midnight(start: Start, tmp_path: Any) -> None:
     clock = Settable()
     first = start(tmp_path / "home", clock=clock)
@@ -127,6 +142,8 @@ def test_tokens_of_a_day_are_counted_over_a_restart_and_come_back_at_midnight(st
     assert (answer.headers["retry-after"], answer.headers["x-should-retry"]) == ("43200", "false")
     for path in ("/v1/responses", "/v1/runs"):
         assert limited(client.post(path, {"input": "Hello."}))
+    assert limited(client.post("/api/jobs", {"prompt": "Hello.", "schedule": "every 10s"})), "a job would go round it"
+    assert limited(client.post("/v1/responses/compact", {"input": "Hello."}))
     assert client.get("/api/sessions/talk").status == 200, "what takes no tokens is served"
     assert left(client.get("/v1/models"), "tokens")[1] == "0"
     first.stop()

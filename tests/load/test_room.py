@@ -11,11 +11,12 @@ import pytest
 from crowd import Serve, is_refused
 from trickle import Trickle
 
+from belongings import until
 from everthread.core.ids import KeyId
 from everthread.errors import Overloaded
-from everthread.http.room import Room
 from everthread.turns import runs
-from front_door import Everthread
+from everthread.turns.room import Room
+from front_door import Client, Everthread
 from process import Process
 
 ONE, OTHER = KeyId("one"), KeyId("other")
@@ -63,6 +64,24 @@ def test_so_many_runs_may_be_begun_and_not_be_over(
     for answer in begun[:2]:
         assert client.get(f"{answer.json['events_url']}").status == 200
     assert client.post("/v1/runs", {"input": "[run3]", "session_id": "runs"}).status == 202
+
+
+def test_the_runs_of_one_key_leave_room_for_those_of_another(
+    start: Callable[..., Everthread], trickle: Trickle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_BEGUN", 16)
+    monkeypatch.setattr(runs, "MOST_AT_ONCE", 8)
+    server = start(upstream_url=trickle.url)
+    one, other = (Client(server.url, server.client.post("/api/keys", {}).json["key"]) for _ in range(2))
+    trickle.hold()
+    begun = [one.post("/v1/runs", {"input": f"[run{n}]"}) for n in range(16)]
+    assert [answer.status for answer in begun] == [202] * 14 + [503] * 2
+    waiting = other.post("/v1/runs", {"input": "[other]"})
+    assert waiting.status == 202
+    until(lambda: trickle.talking == 8)  # seven of the one, and that of the other
+    assert other.get(f"/v1/runs/{waiting.json['run_id']}").json["status"] == "running"
+    trickle.release()
+    assert other.get(waiting.json["events_url"]).status == 200
 
 
 @pytest.mark.slow

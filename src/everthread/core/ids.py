@@ -9,6 +9,7 @@ from everthread.errors import Malformed
 
 Tenant = NewType("Tenant", str)  # who owns data; nothing crosses tenants
 KeyId = NewType("KeyId", str)  # the public part of an API key
+NO_KEY = KeyId("")  # of what no key asked for
 SessionId = NewType("SessionId", str)  # names a transcript
 SessionKey = NewType("SessionKey", str)  # names a memory scope
 ScopeId = NewType("ScopeId", str)  # a scope's own name: keyed or not

@@ -48,6 +48,11 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
         return self.session_key_prefix is None or (session_key or "").startswith(self.session_key_prefix)
 
     @property
+    def at_once(self) -> int | None:
+        """How many requests it may have at once, and how many runs; None: as many as there is room for."""
+        return self.limits.concurrent if self.limits is not None else None
+
+    @property
     def is_admin(self) -> bool:
         return "admin" in self.rights
 

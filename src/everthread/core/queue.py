@@ -19,6 +19,8 @@ from everthread.core.transcript import Order
 from everthread.core.turn import Keep, ModelEvent, Replay
 from everthread.core.view import Fault, Run, RunStatus
 
+NOBODY: Mapping[KeyId, int] = {}
+
 
 class Taken(msgspec.Struct, frozen=True):
     """A run that is ours to do, until someone takes it from us."""
@@ -39,10 +41,20 @@ class Queue(Protocol):
     async def run(self, tenant: Tenant, run: StepId) -> Run | None: ...
 
     # a worker's side
-    async def take(self, worker: str, *, now: datetime, until: datetime, limit: int) -> tuple[Taken, ...]:
+    async def take(
+        self,
+        worker: str,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        at_work: Mapping[KeyId, int] = NOBODY,
+        each: int | None = None,
+    ) -> tuple[Taken, ...]:
         """Runs that are due and that nobody holds, or whose holder has not been heard of, at most `limit`: ours `until`
         then. Those that are not taken yet are found by asking again. Of one session there is one at a time: none while
-        another one of it is held."""
+        another one of it is held. Of one API key there are at most `each`, with those that are `at_work`: what others
+        ask for passes by the rest."""
         ...
 
     async def hold(
@@ -116,6 +128,10 @@ class Jobs(Protocol):
         self, tenant: Tenant, job: JobId, *, after: StepId | None, limit: int, order: Order = "desc"
     ) -> tuple[tuple[Run, ...], bool]:
         """A job's history, by its scheduled times, and whether there is more; Malformed when `after` is none of it."""
+        ...
+
+    async def unfinished(self, tenant: Tenant, job: JobId, *, most: int) -> int:
+        """How many of a job's runs are not over; counted up to `most`."""
         ...
 
     async def latest(self, tenant: Tenant, jobs: Sequence[JobId]) -> Mapping[JobId, Run]:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from everthread.core.ids import SessionId, SessionKey, StepId, Tenant
+from everthread.core.ids import NO_KEY, KeyId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.messages import Message
 from everthread.core.session import Place, Session
 from everthread.core.transcript import Order
@@ -89,6 +89,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: datetime | None = None
     job: str | None = None  # whose schedule it follows
     scheduled_at: datetime | None = None  # by that schedule
+    key: KeyId = NO_KEY  # the API key that asks for it
 
 
 class Sort(msgspec.Struct, frozen=True, kw_only=True):

@@ -93,7 +93,9 @@ ENDPOINTS = (
         work=responses.input_tokens,
         rights=EITHER,
     ),
-    Endpoint("response_compact", "POST", RESPONSE_COMPACT, "A conversation in short.", work=responses.compact),
+    Endpoint(
+        "response_compact", "POST", RESPONSE_COMPACT, "A conversation in short.", work=responses.compact, spends=True
+    ),
     Endpoint(
         "response", "GET", RESPONSE, "A response, whole or its events again.", work=responses.retrieve, rights=EITHER
     ),
@@ -119,7 +121,7 @@ ENDPOINTS = (
     Endpoint("session_delete", "DELETE", SESSION, "Deletes all of it, for good.", work=sessions.delete),
     Endpoint("session_messages", "GET", f"{SESSION}/messages", "What was said, in pages.", work=sessions.messages),
     Endpoint("session_fork", "POST", f"{SESSION}/fork", "A session of its own from a message on.", work=sessions.fork),
-    Endpoint("session_compress", "POST", f"{SESSION}/compress", "Rotates it now.", work=sessions.compress),
+    Endpoint("session_compress", "POST", f"{SESSION}/compress", "Rotates it now.", work=sessions.compress, spends=True),
     Endpoint("session_lineage", "GET", f"{SESSION}/lineage", "The tree of its sessions.", work=sessions.lineage),
     Endpoint("session_export", "GET", f"{SESSION}/export", "All of it as JSON lines.", work=sessions.export),
     Endpoint("session_chat", "POST", f"{SESSION}/chat", "One turn, whole.", work=sessions.chat_whole, spends=True),
@@ -145,7 +147,7 @@ ENDPOINTS = (
     Endpoint("memory_retract", "POST", f"{CLAIM}/retract", "It never was so.", work=memory.writing(memory.retract)),
     Endpoint("memory_sources", "GET", f"{CLAIM}/sources", "Where it was said.", work=memory.reading(memory.sources)),
     Endpoint("jobs", "GET", JOBS, "Jobs, the oldest first.", work=jobs.many),
-    Endpoint("job_create", "POST", JOBS, "A prompt that fires on a schedule.", work=jobs.create),
+    Endpoint("job_create", "POST", JOBS, "A prompt that fires on a schedule.", work=jobs.create, spends=True),
     Endpoint("job_preview", "POST", f"{JOBS}/preview", "A schedule in words.", work=jobs.preview, rights=EITHER),
     Endpoint("job", "GET", JOB, "One job.", work=jobs.one),
     Endpoint("job_update", "PATCH", JOB, "Changes what is sent.", work=jobs.change),

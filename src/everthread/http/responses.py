@@ -82,7 +82,7 @@ def renaming() -> Iterator[None]:
 
 async def begin(call: Call, asked: Asked, hook: Hook | None) -> None:
     """A turn that runs by itself; streamed from its beginning if somebody listens."""
-    run = await call.site.runs.start(asked.turn, "response", hook=hook)
+    run = await call.site.runs.start(asked.turn, "response", hook=hook, at_once=call.key.at_once)
     call.reply.run = run.id
     if asked.stream:
         await tell(call, run.id, asked.keep, after=None)

@@ -35,7 +35,9 @@ async def create(call: Call) -> None:
     secret = f"{call.key.tenant}.{call.key.id}.{secrets.token_urlsafe(24)}"
     ticket = Ticket(digest(secret), call.site.clock.now() + TICKET_KEPT)
     hook = vetted(asked.hook, call.site.courier)
-    run = await call.site.runs.start(asked.turn, "run", metadata=asked.metadata, ticket=ticket, hook=hook)
+    run = await call.site.runs.start(
+        asked.turn, "run", metadata=asked.metadata, ticket=ticket, hook=hook, at_once=call.key.at_once
+    )
     call.reply.run = run.id
     url = f"{PATH}/{run_id(run.id)}/events"
     if run.ticket == ticket.digest:  # an Idempotency-Key may have led to an earlier run, which has its own

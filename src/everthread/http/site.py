@@ -19,12 +19,12 @@ from everthread.http.auth import Gate
 from everthread.http.guests import Guests
 from everthread.http.reply import Reply
 from everthread.http.request import Headers, Receive
-from everthread.http.room import Room
 from everthread.http.visits import Visits
 from everthread.turns.items import Items
 from everthread.turns.jobs import Timetable
 from everthread.turns.memories import Memories
 from everthread.turns.post import Post
+from everthread.turns.room import Room
 from everthread.turns.run import Turns
 from everthread.turns.runs import Runs
 

@@ -12,7 +12,7 @@ import msgspec
 
 from everthread.core.key import ApiKey
 from everthread.errors import Failure, Unauthenticated
-from everthread.http.reply import LAST_WORDS, Send, error_body, status_of
+from everthread.http.reply import LAST_WORDS, Send, error_body, error_headers, status_of
 from everthread.http.request import LARGEST_BODY, Disconnected, Headers, Receive
 from everthread.http.site import Site
 
@@ -28,10 +28,10 @@ Converse = Callable[["Socket", Headers, ApiKey, Site], Awaitable[None]]
 
 
 def error_event(failure: Failure) -> bytes:
-    """A failure as a message: the error object of HTTP, with its status."""
-    return msgspec.json.encode(
-        {"type": "error", "status": status_of(failure)[0], **msgspec.json.decode(error_body(failure))}
-    )
+    """A failure as a message: the error object of HTTP, with its status and its headers."""
+    headers = {name.decode(): text.decode() for name, text in error_headers(failure)}
+    told = {"type": "error", "status": status_of(failure)[0], **msgspec.json.decode(error_body(failure))}
+    return msgspec.json.encode({**told, "headers": headers} if headers else told)
 
 
 class Socket:

@@ -130,6 +130,10 @@ class SqliteJobs:
             ).fetchall()
         return tuple(map(runs.run_of, rows[:limit])), len(rows) > limit
 
+    async def unfinished(self, tenant: Tenant, job: JobId, *, most: int) -> int:
+        with self._store.reading() as db:
+            return unfinished(db, tenant, job, most=most)
+
     async def latest(self, tenant: Tenant, jobs: Sequence[JobId]) -> Mapping[JobId, Run]:
         with self._store.reading() as db:
             rows = db.execute(
@@ -192,7 +196,7 @@ class SqliteJobs:
 def fired(db: sqlite3.Connection, tenant: Tenant, job: Job, made: Sequence[Run], now: datetime) -> int:
     """A job's runs, as they are or skipped; how often it has fired. Those that are made at once do not keep each other
     from being run: they wait for each other."""
-    busy = job.on_overlap == "skip" and unfinished(db, tenant, job.id)
+    busy = job.on_overlap == "skip" and unfinished(db, tenant, job.id, most=1) > 0
     count = 0
     for run in made:
         queued = run.status == "queued"
@@ -201,14 +205,13 @@ def fired(db: sqlite3.Connection, tenant: Tenant, job: Job, made: Sequence[Run],
     return count
 
 
-def unfinished(db: sqlite3.Connection, tenant: Tenant, job: JobId) -> bool:
-    return bool(
-        db.execute(
-            "SELECT 1 FROM run INDEXED BY run_of_job_unfinished WHERE tenant = ? AND job = ? AND job IS NOT NULL"  # noqa: S608
-            f" AND {UNFINISHED} LIMIT 1",
-            (tenant, job),
-        ).fetchone()
+def unfinished(db: sqlite3.Connection, tenant: Tenant, job: JobId, *, most: int) -> int:
+    found = db.execute(
+        "SELECT 1 FROM run INDEXED BY run_of_job_unfinished WHERE tenant = ? AND job = ? AND job IS NOT NULL"  # noqa: S608
+        f" AND {UNFINISHED} LIMIT ?",
+        (tenant, job, most),
     )
+    return len(found.fetchall())
 
 
 def skipped(run: Run, now: datetime) -> Run:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from everthread.core.ids import StepId, Tenant
-from everthread.core.queue import Taken
+from everthread.core.ids import KeyId, StepId, Tenant
+from everthread.core.queue import NOBODY, Taken
 from everthread.core.turn import Keep, ModelEvent, Replay
 from everthread.core.view import Fault, Run, RunStatus
 from everthread.storage import journal, runs
+from everthread.storage.index import listed
 from everthread.storage.rows import UNFINISHED, moment_of, stamp
 from everthread.storage.sqlite import SqliteStore, nothing
 
@@ -21,28 +23,29 @@ LOOKED_AT = 200  # of which several may be of one session
 HELD_AT_ONCE = 100
 FAR = timedelta(hours=1)  # no run is put off for so long: one that seems to be was, by a clock that has been set back
 
-AT_ONCE = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NULL"
-LATER = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL AND due_at IS NOT NULL"
+WAITING = f"run INDEXED BY run_waiting WHERE {UNFINISHED} AND held_until IS NULL"
+AT_ONCE, LATER = f"{WAITING} AND due_at IS NULL", f"{WAITING} AND due_at IS NOT NULL"
 HELD = f"run INDEXED BY run_held WHERE {UNFINISHED} AND held_until IS NOT NULL"
 
-WAITS = """NOT EXISTS (SELECT 1 FROM run AS other INDEXED BY run_in_line
+FAIR = "api_key NOT IN (SELECT value FROM json_each(:sated))"  # keys that have as many as one may have
+WAITS = f"""{FAIR} AND NOT EXISTS (SELECT 1 FROM run AS other INDEXED BY run_in_line
     WHERE other.tenant = run.tenant AND other.session = run.session AND other.held_until > :now
     AND other.held_until IS NOT NULL AND other.status IN ('queued', 'running', 'stopping'))
-"""  # runs of one session follow each other
+"""  # noqa: S608  # runs of one session follow each other
 
 FREE = f"""
-    SELECT tenant, run, session FROM (
-        SELECT * FROM (SELECT tenant, run, session, created_at AS due FROM {AT_ONCE} AND {WAITS}
+    SELECT tenant, run, session, api_key FROM (
+        SELECT * FROM (SELECT tenant, run, session, api_key, created_at AS due FROM {AT_ONCE} AND {WAITS}
             ORDER BY created_at, run LIMIT :limit)
         UNION ALL
-        SELECT * FROM (SELECT tenant, run, session, due_at FROM {LATER} AND due_at <= :now AND {WAITS}
+        SELECT * FROM (SELECT tenant, run, session, api_key, due_at FROM {LATER} AND due_at <= :now AND {WAITS}
             ORDER BY due_at, created_at, run LIMIT :limit)
         UNION ALL
-        SELECT * FROM (SELECT tenant, run, session, due_at FROM {LATER} AND due_at > :far AND {WAITS}
+        SELECT * FROM (SELECT tenant, run, session, api_key, due_at FROM {LATER} AND due_at > :far AND {WAITS}
             ORDER BY due_at, created_at, run LIMIT :limit)
         UNION ALL
-        SELECT * FROM (SELECT tenant, run, session, coalesce(due_at, created_at) FROM {HELD} AND held_until <= :now
-            ORDER BY held_until LIMIT :limit)
+        SELECT * FROM (SELECT tenant, run, session, api_key, coalesce(due_at, created_at) FROM {HELD}
+            AND held_until <= :now AND {FAIR} ORDER BY held_until LIMIT :limit)
     ) ORDER BY due, run LIMIT :limit
 """  # noqa: S608
 NEXT_DUE = f"""
@@ -74,17 +77,30 @@ class SqliteQueue:
 
     # --- a worker's side ----------------------------------------------------------------------------------------
 
-    async def take(self, worker: str, *, now: datetime, until: datetime, limit: int) -> tuple[Taken, ...]:
+    async def take(
+        self,
+        worker: str,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        at_work: Mapping[KeyId, int] = NOBODY,
+        each: int | None = None,
+    ) -> tuple[Taken, ...]:
+        sated = [key for key, count in at_work.items() if each is not None and count >= each]
+        given = {"now": stamp(now), "far": stamp(now + FAR), "sated": listed(sated)}
         with self._store.reading() as db:
-            if not db.execute(FREE, {"now": stamp(now), "far": stamp(now + FAR), "limit": 1}).fetchall():
+            if not db.execute(FREE, {**given, "limit": 1}).fetchall():
                 return ()
 
         def job(db: sqlite3.Connection) -> tuple[Taken, ...]:
-            first: dict[tuple[str, str], str] = {}  # of each session
-            moments = {"now": stamp(now), "far": stamp(now + FAR)}
-            for tenant, name, session in db.execute(FREE, {**moments, "limit": LOOKED_AT}):
-                first.setdefault((tenant, session), name)
-            names = [(tenant, name) for (tenant, _), name in first.items()][: min(limit, TAKEN_AT_ONCE)]
+            first: dict[tuple[str, str], tuple[str, str]] = {}  # of each session
+            having = Counter(at_work)
+            for tenant, name, session, key in db.execute(FREE, {**given, "limit": LOOKED_AT}):
+                if (tenant, session) not in first and (each is None or having[key] < each):
+                    first[tenant, session] = (tenant, name)
+                    having[key] += 1
+            names = list(first.values())[: min(limit, TAKEN_AT_ONCE)]
             return tuple(taken_of(self._take(db, name, worker, stamp(now), stamp(until))) for name in names)
 
         return await self._store.writing(job, after=nothing)

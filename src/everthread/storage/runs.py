@@ -19,7 +19,7 @@ from everthread.storage.rows import OURS, UNFINISHED, moment, moment_of, stamp, 
 NAMES = (
     "run, kind, session, status, created_at, updated_at, turn, told, model, metadata, fault_code, fault, ticket,"
     " ticket_until, session_key, due_at, attempt, retries, timeout, hook_url, hook_secret, started_at, ended_at, job,"
-    " scheduled_at"
+    " scheduled_at, api_key"
 )
 COLUMNS = ", ".join(f"run.{name}" for name in NAMES.split(", "))
 WITHOUT_STEP = "status IN ('failed', 'cancelled', 'interrupted')"
@@ -34,7 +34,7 @@ def run_of(row: tuple[Any, ...]) -> Run:
     """A run from COLUMNS."""
     name, kind, session, status, created_at, updated_at, turn, told, model, metadata, code, message = row[:12]
     ticket, until, key, due_at, attempt, retries, timeout, url, secret, *rest = row[12:]
-    started_at, ended_at, job, scheduled_at = rest
+    started_at, ended_at, job, scheduled_at, api_key = rest
     return Run(
         id=name,
         kind=kind,
@@ -59,6 +59,7 @@ def run_of(row: tuple[Any, ...]) -> Run:
         ended_at=moment_of(ended_at),
         job=job,
         scheduled_at=moment_of(scheduled_at),
+        key=api_key,
     )
 
 
@@ -128,6 +129,7 @@ def insert(db: sqlite3.Connection, tenant: Tenant, given: Run, *, known: str = "
         stamped(given.ended_at),
         given.job,
         stamped(given.scheduled_at),
+        given.key,
     )
     made = db.execute(
         f"INSERT OR {known} INTO run (tenant, {NAMES})"  # noqa: S608

@@ -580,4 +580,11 @@ MIGRATIONS: tuple[str, ...] = (
     """
     DROP TRIGGER chunk_added;
     """,
+    # 8: whose run it is: a key that has begun many leaves room for others
+    """
+    ALTER TABLE run ADD COLUMN api_key TEXT NOT NULL DEFAULT '';    -- empty: none, or from before it was noted
+    DROP INDEX run_waiting;
+    CREATE INDEX run_waiting ON run (due_at, created_at, run, api_key)
+        WHERE status IN ('queued', 'running', 'stopping') AND held_until IS NULL;
+    """,
 )

@@ -11,19 +11,20 @@ from zoneinfo import ZoneInfoNotFoundError
 import msgspec
 
 from everthread.core import job as jobs
-from everthread.core.ids import StepId, Tenant
+from everthread.core.ids import NO_KEY, StepId, Tenant
 from everthread.core.job import Became, Job, JobId, Standing
 from everthread.core.messages import say
 from everthread.core.ports import Clock, Ids
 from everthread.core.queue import Jobs, Queue
 from everthread.core.turn import Envelope, Options, Turn
 from everthread.core.view import Fault, Run
-from everthread.errors import Failure, Malformed, NotFound
+from everthread.errors import Failure, Malformed, NotFound, Overloaded
 
 log = logging.getLogger("everthread.jobs")
 
 AT_ONCE = 100  # jobs that are looked at in one go
 MOST_AHEAD = 10_000
+MOST_WAITING = 64  # runs of one job that are not over, if another one is asked for
 
 MISSED = Fault("missed", "The server was not running at that time, and the job does not make up for it.")
 
@@ -64,7 +65,9 @@ class Timetable:
         return Standing(job=job, next_at=next_at, fired=before.fired, updated_at=now)
 
     async def run_now(self, tenant: Tenant, job: Job) -> Run:
-        """One run that no schedule asked for."""
+        """One run that no schedule asked for; Overloaded when many of the job's are not over."""
+        if await self._jobs.unfinished(tenant, job.id, most=MOST_WAITING) == MOST_WAITING:
+            raise Overloaded(f"{MOST_WAITING} runs of this job are not over yet; try again later.", retry_after=5)
         now = self._clock.now()
         run = asked(tenant, job, now, StepId(self._ids.new()), now)
         await self._queue.enqueue(tenant, run, keep=None, replay=None)
@@ -164,6 +167,7 @@ def asked(tenant: Tenant, job: Job, at: datetime, name: StepId, now: datetime) -
         hook=job.hook,
         job=job.id,
         scheduled_at=at,
+        key=job.key or NO_KEY,
     )
 
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing, suppress
 from datetime import datetime, timedelta
 
 import msgspec
 
 from everthread.core.cause import CAUSE, Cause
-from everthread.core.ids import SessionId, StepId, Tenant, is_ephemeral, run_id
+from everthread.core.ids import NO_KEY, KeyId, SessionId, StepId, Tenant, is_ephemeral, run_id
 from everthread.core.ports import Clock, Ids, Recorded, Store
 from everthread.core.queue import Queue, Taken
 from everthread.core.session import fresh
@@ -26,9 +27,9 @@ from everthread.core.view import OVER, Fault, Hook, Run, RunKind, RunStatus, Vie
 from everthread.errors import (
     Bug,
     Failure,
+    LimitReached,
     Malformed,
     NotFound,
-    Overloaded,
     RunFailed,
     RunTimedOut,
     Stopping,
@@ -38,11 +39,14 @@ from everthread.errors import (
 from everthread.turns.alarm import LONGEST_SLEEP, Alarm, until
 from everthread.turns.live import Live, Lives
 from everthread.turns.replay import replayed
+from everthread.turns.room import Room, share
 from everthread.turns.run import Turns
 
 log = logging.getLogger("everthread.runs")
 
-MOST_AT_ONCE = 64  # runs that this process does, each of another session; others wait in the queue
+MOST_AT_ONCE = (
+    64  # runs that this process does, each of another session; others wait, and some room is for others' keys
+)
 MOST_BEGUN = 4096  # runs that are not over; each has its listeners' place in memory, waiting ones too
 BATCH = 0.1  # seconds that a run's events are gathered before they are recorded
 HELD = timedelta(seconds=30)  # how long a run is ours without a word from us
@@ -97,6 +101,8 @@ class Runs:
         self._worker = worker
         self._resume = resume
         self._live: Lives = {}  # also of those that nobody has taken yet
+        self._begun = Room(MOST_BEGUN)
+        self._owners: dict[tuple[Tenant, StepId], KeyId] = {}  # of those that have a place there
         self._running: dict[tuple[Tenant, StepId], Running] = {}
         self._alarm = Alarm()
         self._stopping = False
@@ -113,18 +119,38 @@ class Runs:
         metadata: Mapping[str, str] = NOTHING,
         ticket: Ticket | None = None,
         hook: Hook | None = None,
+        at_once: int | None = None,
     ) -> Run:
-        """A run that goes on by itself from now on; the one that its Idempotency-Key led to before, if it did."""
+        """A run that goes on by itself from now on; the one that its Idempotency-Key led to before, if it did.
+
+        Overloaded when too many are not over yet, of all keys or of this one; LimitReached when the key has as many as
+        it may have `at_once`."""
         if turn.envelope.auxiliary or is_ephemeral(turn.envelope.session_id):
             raise Malformed("What leaves no trace cannot run in the background: there would be nothing to read.")
         self._turns.refuse_command(turn)
-        if len(self._live) >= MOST_BEGUN:
-            raise Overloaded("Too many runs are not over yet; try again shortly.", retry_after=5)
-        now, replay = self._clock.now(), turn.envelope.replay
-        name = StepId(self._ids.new())
+        key = turn.envelope.key or NO_KEY
+        if at_once is not None and self._begun.of(key) >= at_once:
+            raise LimitReached(f"This API key may have {at_once} runs at once, and has them.")
+        with ExitStack() as place:
+            self._begun.enter(key)
+            place.callback(self._begun.leave, key)
+            run = await self._made(turn, kind, metadata=metadata, ticket=ticket, hook=hook)
+            known = await self._queue.enqueue(turn.envelope.tenant, run, keep=turn.keep, replay=turn.envelope.replay)
+            if known != run.id:
+                return await self.known(turn.envelope.tenant, known)
+            self._owners[turn.envelope.tenant, run.id] = key
+            place.pop_all()  # it has its place until it is over
+        self._live[turn.envelope.tenant, run.id] = Live()
+        self.wake()
+        return run
+
+    async def _made(
+        self, turn: Turn, kind: RunKind, *, metadata: Mapping[str, str], ticket: Ticket | None, hook: Hook | None
+    ) -> Run:
+        """A turn as a run that is yet to begin; where it is said is settled."""
+        now, name = self._clock.now(), StepId(self._ids.new())
         to = msgspec.structs.replace(await self._turns.admitted(turn.envelope), replay=None)
-        turn = msgspec.structs.replace(turn, envelope=to, name=name)
-        run = Run(
+        return Run(
             id=name,
             kind=kind,
             session=to.session_id or SessionId(""),
@@ -132,19 +158,14 @@ class Runs:
             status="queued",
             created_at=now,
             updated_at=now,
-            turn=msgspec.json.encode(turn),
+            turn=msgspec.json.encode(msgspec.structs.replace(turn, envelope=to, name=name)),
             model=turn.model,
             metadata=metadata,
             ticket=ticket.digest if ticket else b"",
             ticket_until=ticket.until if ticket else None,
             hook=hook,
+            key=to.key or NO_KEY,
         )
-        known = await self._queue.enqueue(to.tenant, run, keep=turn.keep, replay=replay)
-        if known != name:
-            return await self.known(to.tenant, known)
-        self._live[to.tenant, name] = Live()
-        self.wake()
-        return run
 
     async def stop(self, tenant: Tenant, name: StepId) -> Run:
         """Ends it; nothing of it will be in the conversation. A turn that somebody waits for ends where it stands. One
@@ -262,7 +283,10 @@ class Runs:
         now = self._clock.now()
         if any(running.until <= now for running in self._running.values()):  # the clock was set, or all was asleep
             await self._hold()
-        found = await self._queue.take(self._worker, now=now, until=now + HELD, limit=room)
+        at_work = Counter(running.taken.run.key for running in self._running.values())
+        found = await self._queue.take(
+            self._worker, now=now, until=now + HELD, limit=room, at_work=at_work, each=share(MOST_AT_ONCE)
+        )
         for taken in found:
             await self._begin(taken, now + HELD)
         if found:
@@ -293,6 +317,9 @@ class Runs:
         live = self._live.pop((tenant, name), None)
         if live is not None:
             live.end(why)
+        owner = self._owners.pop((tenant, name), None)
+        if owner is not None:
+            self._begun.leave(owner)
 
     async def _beat(self) -> None:
         """Says again and again that what is taken is being done; what is not ours any more is given up."""
