@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
+from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import count
 from sys import intern
 
 from everthread.core.embedding import Cosines, Shelf
@@ -20,7 +20,7 @@ MOST_VECTORS = 40_000  # of one scope: its newest
 SPARE = 2_000  # so many more may come before the oldest go
 READ_AT_ONCE = 500
 
-BESIDE = 130  # bytes that Python needs beside a vector, about
+BESIDE = 24  # bytes that are needed beside a vector
 MOST_COUNTED = 10_000  # scopes
 
 Similarities = Callable[[bytes, Sequence[bytes]], Sequence[float]]  # the cosine of each vector with the first
@@ -37,7 +37,6 @@ class Block:
         self.chunks = array("q")
         self.lineages: list[str] = []
         self.seqs = array("q")
-        self._at: dict[int, int] = {}  # where each chunk is
         self._compared: tuple[bytes, Cosines] | None = None  # the question at hand, and what it came to
 
     @property
@@ -46,30 +45,42 @@ class Block:
         return len(self.chunks) * (self.size + BESIDE)
 
     def add(self, rows: Iterable[tuple[int, bytes, str, int]]) -> None:
+        """Vectors more, or in the place of those that were there."""
         self._compared = None
         new: dict[int, tuple[int, bytes, str, int]] = {}
         for row in rows:
             if len(row[1]) != self.size:
                 continue
-            at = self._at.get(row[0])
+            at = self._at(row[0])
             if at is None:
                 new[row[0]] = row
             else:
                 self.vectors[at] = row[1]
-        self._at.update(zip(new, count(len(self.chunks)), strict=False))
-        self.vectors.extend(row[1] for row in new.values())
-        self.chunks.extend(new)
-        self.lineages.extend(intern(row[2]) for row in new.values())
-        self.seqs.extend(row[3] for row in new.values())
+        if new and self.chunks and min(new) < self.chunks[-1]:  # read late: the numbers of chunks must go up
+            known = zip(self.chunks, self.vectors, self.lineages, self.seqs, strict=True)
+            new |= {row[0]: row for row in known}
+            self._drop(len(self.chunks))
+        ordered = [new[chunk] for chunk in sorted(new)]
+        self.vectors.extend(row[1] for row in ordered)
+        self.chunks.extend(row[0] for row in ordered)
+        self.lineages.extend(intern(row[2]) for row in ordered)
+        self.seqs.extend(row[3] for row in ordered)
         over = len(self.chunks) - MOST_VECTORS
         if over > SPARE:
-            self.vectors.drop(over)
-            del self.chunks[:over], self.lineages[:over], self.seqs[:over]
-            self._at = {chunk: at for at, chunk in enumerate(self.chunks)}
+            self._drop(over)
+
+    def _drop(self, count: int) -> None:
+        self.vectors.drop(count)
+        del self.chunks[:count], self.lineages[:count], self.seqs[:count]
+
+    def _at(self, chunk: int) -> int | None:
+        """Where a chunk is, if it is here."""
+        at = bisect_left(self.chunks, chunk)
+        return at if at < len(self.chunks) and self.chunks[at] == chunk else None
 
     def place(self, chunk: int) -> tuple[str, int] | None:
         """The lineage and the number there of a chunk that is here."""
-        at = self._at.get(chunk)
+        at = self._at(chunk)
         return (self.lineages[at], self.seqs[at]) if at is not None else None
 
     def cosines(self, similarities: Similarities, vector: bytes) -> Cosines:
@@ -83,7 +94,7 @@ class Block:
         """The cosines of those of the chunks that are here. It ends a question: its cosines are let go of."""
         cosines = self.cosines(similarities, vector)
         self._compared = None
-        return {chunk: cosines[at] for chunk in chunks if (at := self._at.get(chunk)) is not None}
+        return {chunk: cosines[at] for chunk in chunks if (at := self._at(chunk)) is not None}
 
     def nearest(
         self, similarities: Similarities, vector: bytes, sees: Callable[[str, int], bool], limit: int
