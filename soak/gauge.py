@@ -27,6 +27,7 @@ class Look(msgspec.Struct, frozen=True):
     """The server at one moment."""
 
     memory: float  # MB, resident
+    at_hand: float  # MB of it: windows and vectors, which have bounds of their own
     files: int
     threads: int
     tasks: int
@@ -44,10 +45,16 @@ class Row(msgspec.Struct, frozen=True):
     cpu: float  # milliseconds of the server for each of its turns
     others: float  # cores that other programs used
     memory: float
+    at_hand: float
     files: int
     threads: int
     tasks: int
     wal: float
+
+    @property
+    def beside(self) -> float:
+        """The memory beside what is at hand."""
+        return self.memory - self.at_hand
 
     @property
     def ratio(self) -> float:
@@ -66,7 +73,7 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 BOUNDS = (
-    Bound("memory", "memory, MB", 0.04, 4),
+    Bound("beside", "memory, MB", 0.04, 4),
     Bound("files", "open files", 0, 10),
     Bound("threads", "threads", 0, 6),
     Bound("tasks", "tasks", 0, 20),
@@ -163,13 +170,13 @@ class Gauge:
 
     def look(self) -> Look:
         figures = self._client.get("/metrics").body.decode()
-        tasks = re.search(r"^everthread_tasks (\S+)$", figures, re.MULTILINE)
-        assert tasks is not None, figures
+        told = dict(re.findall(r"^(everthread_\w+) (\S+)$", figures, re.MULTILINE))
         return Look(
             memory=self._seen.rss_kb() / KB,
+            at_hand=float(told["everthread_at_hand_bytes"]) / KB / KB,
             files=sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in self._seen.pids()),
             threads=self._seen.threads(),
-            tasks=int(float(tasks[1])),
+            tasks=int(float(told["everthread_tasks"])),
             wal=self._wal.stat().st_size / KB / KB if self._wal.exists() else 0.0,
         )
 
@@ -187,6 +194,7 @@ class Gauge:
             cpu=spent.server * 1000 / max(1, turns),
             others=max(0.0, (spent.machine - spent.server - spent.clients) / spent.at),
             memory=statistics.median(look.memory for look in looks),
+            at_hand=statistics.median(look.at_hand for look in looks),
             files=min(look.files for look in looks),
             threads=min(look.threads for look in looks),
             tasks=min(look.tasks for look in looks),
@@ -203,6 +211,7 @@ HEAD = (
     "CPU ms",
     "others",
     "memory MB",
+    "at hand",
     "files",
     "threads",
     "tasks",
@@ -220,6 +229,7 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.cpu:.1f}",
         f"{row.others:.1f}",
         f"{row.memory:.1f}",
+        f"{row.at_hand:.1f}",
         str(row.files),
         str(row.threads),
         str(row.tasks),

@@ -354,7 +354,7 @@ async def site(
             guests=guests,
             visits=visits,
             checks=checks(settings, store, chosen, memory, embedder),
-            figures=lambda: figures(memory, clock, room),
+            figures=lambda: figures(memory, store, clock, room),
             limits={
                 "body_bytes": request.LARGEST_BODY,
                 "messages": chat.MOST_MESSAGES,
@@ -482,12 +482,13 @@ def checks(settings: Settings, store: Store, chosen: Choice, memory: Memory, emb
     return {"store": stored, "upstream": upstream, "disk": disk, "memory": remembered}
 
 
-async def figures(memory: Memory, clock: Clock, room: Room) -> dict[str, float]:
+async def figures(memory: Memory, store: SqliteStore, clock: Clock, room: Room) -> dict[str, float]:
     lag = await memory.lag()
     return {
         "everthread_turns_at_work": room.taken,
         "everthread_turns_refused": room.refused,
         "everthread_tasks": len(asyncio.all_tasks()),
+        "everthread_at_hand_bytes": store.at_hand,
         "everthread_memory_lag_seconds": seconds_behind(lag, clock.now()),
         "everthread_memory_waiting": lag.waiting,
         "everthread_memory_dead_letters": lag.dead,

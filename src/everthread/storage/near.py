@@ -182,8 +182,13 @@ class AtHand:
                     self._blocks[name].add(some(db, *name, chunks))
                     self._shrink(name)
 
+    @property
+    def bytes(self) -> int:
+        """What they take, about; any thread may ask."""
+        return sum(block.weight for block in tuple(self._blocks.values()))
+
     def _shrink(self, kept: tuple[int, str]) -> None:
-        size = sum(block.weight for block in self._blocks.values())
+        size = self.bytes
         for name in list(self._blocks):
             if size <= self._most_bytes:
                 return

@@ -7,7 +7,8 @@ once more, and a session that moved is looked up anew.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from time import monotonic
 
 import msgspec
 
@@ -17,6 +18,7 @@ from everthread.core.ports import Epoch, Past
 from everthread.core.session import Session
 
 MOST_BYTES = 12 * 1024 * 1024  # some hundred windows; what is not here is read with one query
+LONGEST_IDLE = 300.0  # seconds that an epoch is kept without being used: few come back after that
 MOST_SESSIONS = 10_000
 
 
@@ -79,18 +81,20 @@ class Kept(msgspec.Struct, eq=False):
     from_seq: int
     last_seq: int
     room: int  # tokens it was read for: there is nothing older within them
+    used: float  # when it was used last
     tokens: int
     bytes: int
     profile: Block | None = None
 
 
 class Epochs:
-    """A bounded number of epochs; the one used longest ago goes first."""
+    """The epochs of sessions that are spoken in; the one used longest ago goes first."""
 
-    def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, *, most_bytes: int = MOST_BYTES, monotonic: Callable[[], float] = monotonic) -> None:
         self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
         self._most_bytes = most_bytes
-        self._bytes = 0
+        self._monotonic = monotonic
+        self.bytes = 0  # about
 
     def get(self, name: Hashable, session: Session, tokens: int) -> Epoch | None:
         """The epoch, if it is here and reaches far enough back."""
@@ -99,6 +103,7 @@ class Epochs:
             return None
         if (kept.from_seq, kept.last_seq) != (session.from_seq, session.last_seq):
             return None
+        kept.used = self._monotonic()
         self._kept.move_to_end(name)
         return Epoch(kept.log, newest(kept.steps, tokens), kept.profile)
 
@@ -107,11 +112,18 @@ class Epochs:
         size = sum(step.size for step in epoch.past) + len(epoch.log or "")
         size += len(epoch.profile.text) if epoch.profile else 0
         weight = sum(step.tokens for step in epoch.past)
-        steps = list(epoch.past)
         self._kept[name] = Kept(
-            epoch.log, steps, session.from_seq, session.last_seq, tokens, weight, size, epoch.profile
+            epoch.log,
+            list(epoch.past),
+            session.from_seq,
+            session.last_seq,
+            tokens,
+            self._monotonic(),
+            weight,
+            size,
+            epoch.profile,
         )
-        self._bytes += size
+        self.bytes += size
         self._shrink()
 
     def rotated(self, name: Hashable, child: Session, log: str, profile: Block | None = None) -> None:
@@ -141,20 +153,21 @@ class Epochs:
     def drop(self, name: Hashable) -> None:
         kept = self._kept.pop(name, None)
         if kept is not None:
-            self._bytes -= kept.bytes
+            self.bytes -= kept.bytes
 
     def clear(self) -> None:
         self._kept.clear()
-        self._bytes = 0
+        self.bytes = 0
 
     def _grow(self, kept: Kept, size: int) -> None:
         kept.bytes += size
-        self._bytes += size
+        self.bytes += size
 
     def _shrink(self) -> None:
-        while self._bytes > self._most_bytes and self._kept:
+        long_ago = self._monotonic() - LONGEST_IDLE
+        while self._kept and (self.bytes > self._most_bytes or next(iter(self._kept.values())).used < long_ago):
             _, kept = self._kept.popitem(last=False)
-            self._bytes -= kept.bytes
+            self.bytes -= kept.bytes
 
 
 def newest(steps: list[Past], tokens: int) -> tuple[Past, ...]:

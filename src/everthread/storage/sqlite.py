@@ -260,6 +260,12 @@ class SqliteStore:
     ) -> AbstractAsyncContextManager[Hold]:
         return Claim(self._lines, self._find, (tenant, session_id), by=by, on_busy=on_busy, patient=patient)
 
+    @property
+    def at_hand(self) -> int:
+        """Bytes, about, of what need not be read again: windows of sessions that are spoken in, vectors of scopes that
+        are searched. Both have their bounds."""
+        return self._epochs.bytes + self.vectors.bytes
+
     async def held(self, tenant: Tenant, session_id: SessionId) -> bool:
         session = self._find(tenant, session_id)
         return self._lines.held((tenant, session.root if session else session_id))
