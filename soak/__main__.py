@@ -22,7 +22,7 @@ are remembered, one who leaves in the middle, one whose model fails. Two more as
 warm-up figures are taken again and again. Over the last two thirds of them a line is drawn through each (the median of
 all slopes): it may rise by no more than is printed. Times are judged in runs of five minutes or more, latency where
 other programs use less than half a core, memory without what is at hand (windows and vectors: some 1 kB a turn, up to
-76 MB). At the end the transcripts are held against what the clients were told.
+70 MB). At the end the transcripts are held against what the clients were told.
 
 examples:
   python -m soak                        30 minutes

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.contract.test_archive import Counted
 from tests.contract.test_store import NOW, A, fresh, put, step, texts
 
@@ -23,7 +25,7 @@ from everthread.storage.schema import MIGRATIONS
 from everthread.storage.sqlite import SqliteStore
 from everthread.storage.views import SqliteViews
 from everthread.storage.watch import Watch
-from everthread.storage.writer import Later, Writer
+from everthread.storage.writer import Later, Writer, portions
 
 
 async def test_a_second_server_on_the_same_file_is_refused_in_plain_words(tmp_path: Path) -> None:
@@ -328,3 +330,16 @@ async def test_a_file_of_the_fourth_schema_has_a_queue_from_now_on(tmp_path: Pat
     assert failed is not None
     assert failed.ended_at == failed.updated_at
     await store.close()
+
+
+@given(st.integers(0, 3000), st.integers(1, 1000))
+def test_rows_are_inserted_in_few_portions_of_few_sizes(count: int, most: int) -> None:
+    parts = list(portions(list(range(count)), most))
+    assert [row for part in parts for row in part] == list(range(count))
+    assert all(1 <= len(part) <= most for part in parts)
+    assert len({len(part) for part in portions(list(range(count)), 10**6)}) <= 6
+
+
+def test_all_sizes_of_portions_up_to_a_thousand_rows_are_few() -> None:
+    sizes = {len(part) for count in range(1000) for part in portions(list(range(count)), 10**6)}
+    assert len(sizes) == 19

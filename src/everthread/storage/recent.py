@@ -17,7 +17,7 @@ from everthread.core.ids import LineageId, SessionId, Tenant, ThreadId
 from everthread.core.ports import Epoch, Past
 from everthread.core.session import Session
 
-MOST_BYTES = 12 * 1024 * 1024  # some hundred windows; what is not here is read with one query
+MOST_BYTES = 6 * 1024 * 1024  # dozens of full windows, hundreds of short ones; what is not here is read with one query
 LONGEST_IDLE = 300.0  # seconds that an epoch is kept without being used: few come back after that
 MOST_SESSIONS = 10_000
 

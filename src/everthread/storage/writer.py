@@ -13,7 +13,7 @@ import queue
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -62,11 +62,8 @@ class Later:
                 if name in self._rows:  # whoever put them off may have failed
                     self._rows[name] = [(no, *row) for no, row in enumerate(self._rows[name], start=last + 1)]
         for table, rows in self._rows.items():
-            width = len(rows[0])
-            most = MOST_PARAMETERS // width
-            marks = f"({', '.join('?' * width)})"
-            for start in range(0, len(rows), most):
-                part = rows[start : start + most]
+            marks = f"({', '.join('?' * len(rows[0]))})"
+            for part in portions(rows, MOST_PARAMETERS // len(rows[0])):
                 sql = f"INSERT INTO {table} VALUES {', '.join([marks] * len(part))}"  # noqa: S608
                 db.execute(sql, [value for row in part for value in row])
         self._rows = {}
@@ -74,6 +71,16 @@ class Later:
 
 
 Job = Callable[[sqlite3.Connection, Later], Any]
+
+
+def portions(rows: list[T], most: int) -> Iterator[list[T]]:
+    """The rows in a few portions, of sizes that are two binary digits and then zeros: so there are few different
+    statements, and they are prepared already. One of many rows takes long to be prepared, and many kB to be kept."""
+    start = 0
+    while left := min(len(rows) - start, most):
+        count = left >> (spare := max(0, left.bit_length() - 2)) << spare
+        yield rows[start : start + count]
+        start += count
 
 
 class Waiting(msgspec.Struct, eq=False):
