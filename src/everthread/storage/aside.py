@@ -36,7 +36,7 @@ class Aside:
             if self._db is None:
                 self._db = self._connect()
                 self._db.execute("PRAGMA query_only = ON")
-                self._db.execute("PRAGMA cache_size = -8000")  # kB: a search looks at much
+                self._db.execute("PRAGMA cache_size = -16000")  # kB: a search looks at much
             return job(self._db)
         except sqlite3.Error as error:
             if self._db is not None:  # it may be left in the middle of something: the next read gets another
