@@ -242,7 +242,7 @@ SABOTAGES = (
         "6",
         "a key that is bound to a prefix may touch any session key",
         "tests/http/test_headers.py::test_a_key_bound_to_a_prefix_reaches_nothing_outside_it",
-        (Edit("core/key.py", "return self.session_key_prefix is None or ", "return True or "),),
+        (Edit("turns/permit.py", 'if session is not None and not (owned or "").startswith(prefix):', "if False:"),),
     ),
     Sabotage(
         "6",
@@ -351,7 +351,11 @@ SABOTAGES = (
         "9",
         "the runs of one key may take every place",
         "tests/load/test_room.py::test_the_runs_of_one_key_leave_room_for_those_of_another",
-        (Edit("storage/queue.py", "and (each is None or having[key] < each)", ""),),
+        (
+            Edit("storage/queue.py", "and (each is None or having[key] < each)", ""),
+            Edit("storage/queue.py", 'FAIR = "api_key NOT IN', 'FAIR = "1 OR api_key NOT IN'),
+            Edit("storage/queue.py", 'WAITS = f"""{FAIR} AND', 'WAITS = f"""({FAIR}) AND'),
+        ),
     ),
     Sabotage(
         "9",
