@@ -29,7 +29,7 @@ from everthread.core.signature import secret as checked
 from everthread.core.usage import prices
 from everthread.core.view import Hook, Views
 from everthread.embed import choose as embedders
-from everthread.embed import heap
+from everthread.embed import heap, together
 from everthread.errors import Failure, Malformed, StoreUnavailable, UpstreamUnreachable
 from everthread.hooks.courier import HttpCourier
 from everthread.http import auth, request
@@ -260,9 +260,11 @@ async def site(
     views = SqliteViews(store, ids)
     accounts = SqliteAccounts(store)
     recall = Recall(memory=memory, embedder=embedder, counter=counter)
+    pairing = together.best() if settings.memory == "on" else None
     remembering = Remembering(
         memory=memory,
         embedder=embedder,
+        pairing=pairing,
         clock=clock,
         resting=lambda: time.monotonic() - turns.stirred,
         model=chosen.model if settings.claims == "model" else None,
@@ -375,6 +377,8 @@ async def site(
             reading.cancel()
             await asyncio.wait([reading])
         await turns.rotations.close()
+        if pairing is not None:
+            await pairing.close()
         await embedder.close()
 
 

@@ -14,7 +14,7 @@ from tests.contract.test_store import NOW, A, B, bring, fresh, imported, put, st
 
 from everthread.core.claim import Block, Claim, ClaimId, Span
 from everthread.core.ids import ScopeId, SessionId, SessionKey, StepId, Tenant
-from everthread.core.memory import View, Work
+from everthread.core.memory import Chances, Forget, Kin, Kindred, Passage, View, Work
 from everthread.core.messages import Message
 from everthread.core.ports import Commit
 from everthread.core.session import Session
@@ -279,25 +279,72 @@ async def test_words_and_vectors_each_find_their_own_and_both_scores_are_told(wo
     assert "qqq" not in scores
 
 
-async def test_passages_of_one_scope_are_compared_with_each_other(world: World) -> None:
+async def numbered(world: World, session: Session) -> dict[str, Passage]:
+    """The passages of a scope by their texts."""
+    hits = await world.memory.search(all_of(session), words=[], vector=vector(LETTERS), model=MODEL, limit=50)
+    return {hit.passage.text: hit.passage for hit in hits}
+
+
+async def related(world: World, session: Session) -> tuple[Session, dict[str, Passage]]:
+    """Three things that a person said, the last two of which are about the same as the first."""
+    for text in ("zebra zoo", "zebra bazaar", "zebra azure"):
+        session = await world.say(session, text, "Noted, zebra.")
+    await world.read()
+    known = await numbered(world, session)
+    links = [("zebra zoo", "zebra bazaar"), ("zebra bazaar", "zebra azure")]
+    kin = [Kin(known[one].no, known[other].no, Chances(0.75, 0.125)) for one, other in links]
+    await world.memory.embedded([], model=MODEL, kin=kin)
+    return session, known
+
+
+async def test_what_is_to_be_compared_was_said_in_the_same_role_and_scope(world: World) -> None:
     session, other = fresh("s", "k"), fresh("o", "another")
-    for text in ("zebra", "zzeebbrraa", "qqq"):
-        session = await world.say(session, text, "x")
+    for text in ("zebra zoo", "zzeebbrraa", "qqq"):
+        session = await world.say(session, text, "zebra")
     other = await world.say(other, "zebra", "x")
     await world.read()
-    numbers = {
-        text: hit.passage.no
-        for text in ("zebra", "zzeebbrraa", "qqq")
-        for hit in await world.memory.search(all_of(session), words=[text], vector=None, model=MODEL, limit=5)
+    known = await numbered(world, session)
+    near = await world.memory.nearest(known["zebra zoo"], vector("zebra zoo"), model=MODEL, limit=5)
+    assert [passage.text for _, passage in near] == ["zzeebbrraa"]
+    assert near[0][0] > 0.7
+    assert not await world.memory.nearest(known["zebra zoo"], vector("zebra zoo"), model="another", limit=5)
+    assert not await world.memory.nearest(known["zebra zoo"], vector(""), model=MODEL, limit=5)
+
+
+async def test_what_goes_together_is_found_from_one_to_the_next(world: World) -> None:
+    session, known = await related(world, fresh("s", "k"))
+    found = await world.memory.kindred(all_of(session), [known["zebra azure"].no])
+    assert {passage.text for passage in found.passages} == {"zebra zoo", "zebra bazaar", "zebra azure"}
+    assert {(one.earlier, one.later) for one in found.kin} == {
+        (known["zebra zoo"].no, known["zebra bazaar"].no),
+        (known["zebra bazaar"].no, known["zebra azure"].no),
     }
-    (theirs,) = await world.memory.search(all_of(other), words=["zebra"], vector=None, model=MODEL, limit=5)
-    asked = [*numbers.values(), theirs.passage.no]
-    cosines = await world.memory.alike(all_of(session), numbers["zebra"], asked, model=MODEL)
-    assert cosines.keys() == set(numbers.values())
-    assert round(cosines[numbers["zebra"]], 2) == 1.0
-    assert cosines[numbers["zzeebbrraa"]] > 0.9 > cosines[numbers["qqq"]]
-    assert await world.memory.alike(all_of(session), theirs.passage.no, asked, model=MODEL) == {}
-    assert await world.memory.alike(all_of(session), numbers["zebra"], asked, model="another") == {}
+    assert found.kin[0].chances == Chances(0.75, 0.125)
+
+
+async def test_kin_of_another_scope_or_tenant_is_not_seen(world: World) -> None:
+    session, known = await related(world, fresh("s", "k"))
+    other = await world.say(fresh("o", "another"), "zebra", "x")
+    asked = [passage.no for passage in known.values()]
+    assert await world.memory.kindred(all_of(other), asked) == Kindred()
+    assert await world.memory.kindred(View(B, session.scope), asked) == Kindred()
+    assert await world.memory.kindred(all_of(session), []) == Kindred()
+
+
+async def test_kin_of_what_was_edited_away_is_not_seen(world: World) -> None:
+    session, passages = await related(world, fresh("s", "k"))
+    page = await world.store.transcript(A, session, limit=4)
+    other = await branch(world.store, session, await world.store.place(A, session, page.entries[-1].id), "zebra opera")
+    found = await world.memory.kindred(seen(other), [passages["zebra zoo"].no])
+    assert {passage.text for passage in found.passages} == {"zebra zoo", "zebra bazaar"}
+
+
+async def test_kin_of_what_is_forgotten_is_gone(world: World) -> None:
+    session, known = await related(world, fresh("s", "k"))
+    await world.memory.forget(A, session.scope, Forget(text="bazaar"), now=NOW, dry_run=False)
+    assert (await world.memory.kindred(all_of(session), [one.no for one in known.values()])).kin == ()
+    await world.memory.embedded([], model=MODEL, kin=[Kin(known["zebra zoo"].no, 999_999, Chances(1.0, 0.0))])
+    assert (await world.memory.kindred(all_of(session), [known["zebra zoo"].no])).kin == (), "there is no such passage"
 
 
 async def test_a_search_in_two_halves_finds_what_a_whole_one_does(world: World) -> None:

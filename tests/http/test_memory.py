@@ -106,7 +106,7 @@ def test_a_reversal_comes_with_both_sides_and_both_dates(client: Client, upstrea
     current = next(number for number, line in enumerate(lines) if line.startswith("CURRENT since 2026-03-02"))
     assert "monolith" in lines[current]
     assert "Deploys took two hours" in lines[current]
-    assert lines[current + 1].startswith('  REVERSED: "We\'re committed to microservices" (2025-11-04 to 2026-03-02')
+    assert lines[current + 1].startswith('  REVERSED: "We\'re committed to microservices." (2025-11-04 to 2026-03-02')
     assert len(answer.hermes["memory"]) >= 2
     assert all(claim.startswith("clm_") for claim in answer.hermes["memory"])
 
@@ -125,6 +125,24 @@ def test_the_newest_answer_holds_though_nobody_said_that_anything_changed(
     assert lines[current].startswith("CURRENT since 2026-03-02 (turn 3")
     assert lines[current + 1].startswith('  REVERSED: "All my notes are in Joplin." (2025-11-04 to 2026-03-02, turn 1')
     assert not [line for line in lines if "Evernote" in line and "CURRENT" in line]
+
+
+def test_a_fact_that_was_replaced_without_a_word_of_change_leaves_the_profile(
+    client: Client, upstream: Upstream, name: str
+) -> None:
+    said(client, "I live in Bergen.", "2025-11-04", f"{name}-a", key=name)
+    said(
+        client,
+        "My address is Storgata 4, Oslo.",
+        "2026-02-01",
+        f"{name}-a",
+        key=name,
+    )
+    read(client, name)
+    client.say("Which city do I live in?", session=f"{name}-b", key=name)
+    assert "[profile" not in prompt(upstream)
+    assert [line for line in tail(upstream).splitlines() if line.startswith("CURRENT since 2026-02-01")]
+    assert 'REVERSED: "I live in Bergen."' in tail(upstream)
 
 
 def test_a_key_remembers_across_sessions(client: Client, upstream: Upstream, name: str) -> None:

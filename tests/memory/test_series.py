@@ -1,24 +1,23 @@
-"""What answers a question: the newest statement holds, the older ones did, and what states nothing is neither."""
+"""What was said about the same thing: the newest of it holds, and what came before it did."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from everthread.core.claim import Claim, ClaimId, Span
 from everthread.core.ids import LineageId, SessionId, StepId, ThreadId
-from everthread.core.memory import Passage
+from everthread.core.memory import Chances, Kin, Kindred, Passage
 from everthread.memory import series
-from everthread.memory.rank import Question, Ranked
 from everthread.memory.series import Series
-from everthread.memory.stance import stance
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-QUESTION = "Where do I keep my notes?"
 
 
-def passage(seq: int, text: str, *, speaker: str = "user", after: timedelta | None = None) -> Passage:
+def passage(seq: int, text: str = "We do.", *, speaker: str = "user", role: str = "user", start: int = 0) -> Passage:
     return Passage(
         no=seq,
         step=StepId(f"s{seq}"),
@@ -27,134 +26,118 @@ def passage(seq: int, text: str, *, speaker: str = "user", after: timedelta | No
         lineage=LineageId("l"),
         seq=seq,
         message=0,
-        start=0,
-        role="user",
+        start=start,
+        role=role,
         speaker=speaker,
-        said_at=BEGAN + (after if after is not None else timedelta(days=seq)),
+        said_at=BEGAN + timedelta(days=seq),
         text=text,
     )
 
 
-def claim(seq: int, *, by: int | None = None) -> Claim:
+def claim(seq: int, *, by: str | None = None, author: str = "rule", step: bool = True) -> Claim:
     return Claim(
         id=ClaimId(f"c{seq}"),
         kind="fact",
         quote="notes",
-        step=StepId(f"s{seq}"),
+        step=StepId(f"s{seq}") if step else None,
         seq=seq,
         span=Span(0, 0, 5),
         speaker="user",
         said_at=BEGAN + timedelta(days=seq),
         recorded_at=BEGAN,
         state="current" if by is None else "reversed",
-        superseded_by=ClaimId(f"c{by}") if by is not None else None,
+        superseded_by=ClaimId(by) if by is not None else None,
+        author=author,  # type: ignore[arg-type]
     )
 
 
-def answers(*said: tuple[Passage, float], question: str = QUESTION, claims: tuple[Claim, ...] = ()) -> Series:
-    """Of turns that are as similar to each other as each is to the question."""
-    ranked = [Ranked(one, similar, similar) for one, similar in said]
-    asked = Question(text=question, at=BEGAN + timedelta(days=99))
-    turns = series.turns(ranked, asked, claims)
-    return series.series(turns, asked, {one.no: similar for one, similar in said}, claims)
+def found(*links: tuple[int, int, float, float], claims: tuple[Claim, ...] = ()) -> list[Series]:
+    """Series of the passages that links name: the earlier, the later, the chances of another and of the same value."""
+    numbers = {no for one, other, *_ in links for no in (one, other)}
+    kin = tuple(Kin(one, other, Chances(replaces, repeats)) for one, other, replaces, repeats in links)
+    return series.series(Kindred(tuple(map(passage, numbers)), kin), claims)
 
 
-OLD, NEW = passage(3, "I keep my notes in Joplin."), passage(9, "My notes live in Obsidian.")
+def numbers(one: Series) -> tuple[int, list[int], list[int]]:
+    return (one.newest.no, [passage.no for passage in one.earlier], [passage.no for passage in one.same])
 
 
-def test_the_newest_statement_holds_though_nobody_said_that_anything_changed() -> None:
-    assert answers((OLD, 0.7), (NEW, 0.65)) == Series(NEW, (OLD,))
+def test_the_newest_statement_holds_and_those_before_it_did() -> None:
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.9, 0.0))
+    assert numbers(one) == (9, [5, 1], [])
 
 
-def test_a_statement_alone_holds() -> None:
-    assert answers((OLD, 0.7), (passage(5, "The cat is asleep."), 0.02)).current == OLD
+def test_what_is_hardly_about_the_same_stays_by_itself() -> None:
+    assert found((1, 5, 0.1, 0.05)) == []
+
+
+def test_where_it_is_not_clear_neither_is_picked() -> None:
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.3, 0.05), (1, 9, 0.25, 0.0))
+    assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
+
+
+def test_what_is_about_something_else_raises_no_doubt() -> None:
+    both = found((1, 5, 0.9, 0.0), (5, 9, 0.3, 0.0), (9, 11, 0.9, 0.0))
+    assert [(numbers(one), one.sure) for one in both] == [((5, [1], []), True), ((11, [9], []), True)]
+
+
+def test_a_statement_continues_the_series_that_it_fits_best() -> None:
+    both = found((1, 2, 0.05, 0.0), (1, 9, 0.6, 0.0), (2, 9, 0.8, 0.1), (1, 11, 0.9, 0.0), (9, 11, 0.1, 0.0))
+    assert [numbers(one) for one in both] == [(11, [1], []), (9, [2], [])]
+
+
+def test_what_only_says_again_what_holds_reverses_nothing_and_holds_since_it_was_said_first() -> None:
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.05, 0.92), (9, 11, 0.0, 0.95))
+    assert numbers(one) == (11, [1], [9, 5])
+    assert one.since == BEGAN + timedelta(days=5)
+
+
+def test_a_return_to_an_earlier_value_is_a_change() -> None:
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.9, 0.05), (1, 9, 0.1, 0.85))
+    assert numbers(one) == (9, [5, 1], [])
+
+
+def test_what_a_person_put_right_by_hand_belongs_to_no_series() -> None:
+    by_hand = claim(50, author="person", step=False)
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.9, 0.0), (1, 9, 0.9, 0.0), claims=(claim(9, by="c50"), by_hand))
+    assert numbers(one) == (5, [1], [])
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("one", "expected"),
     [
-        "Should I keep my notes in Obsidian?",
-        "Suppose my notes were in Obsidian, I would be faster.",
-        "My sister keeps her notes in Obsidian.",
-        "Write a text about notes in Obsidian.",
+        (passage(1, "We moved to Leeds."), True),
+        (passage(1, "We moved to Leeds.", role="assistant"), False),
+        (passage(1, "and so on, page two", start=800), False),
+        (passage(1, "...!"), False),
+        (passage(1, "### Task:\nAnswer.\n<context>We moved to Rome.</context>\nWhere are we?"), False),
     ],
 )
-def test_what_says_nothing_of_its_speaker_does_not_reverse_what_holds(text: str) -> None:
-    found = answers((OLD, 0.7), (passage(9, text), 0.68))
-    assert found.current == OLD
-    assert not found.earlier
-
-
-def test_few_words_are_about_what_was_asked_just_before_them() -> None:
-    asked = passage(8, "What do you know about my notes?", after=timedelta(days=8))
-    said = passage(9, "That's outdated. Obsidian now.", after=timedelta(days=8, minutes=2))
-    assert answers((OLD, 0.7), (asked, 0.6), (said, 0.2)).current == said
-
-
-def test_few_words_an_hour_later_are_about_anything() -> None:
-    asked = passage(8, "What do you know about my notes?", after=timedelta(days=8))
-    said = passage(9, "That's outdated. Obsidian now.", after=timedelta(days=8, hours=1))
-    assert answers((OLD, 0.7), (asked, 0.6), (said, 0.2)).current != said
-
-
-def test_a_turn_that_was_known_to_be_replaced_leads_to_the_one_that_replaced_it() -> None:
-    newer = passage(9, "We imported everything into Obsidian.")
-    assert answers((OLD, 0.7), (newer, 0.2), claims=(claim(3, by=9), claim(9))).current == newer
+def test_what_a_person_said_is_read_together_with_other_such_things(one: Passage, *, expected: bool) -> None:
+    assert series.may_tell(one) is expected
 
 
 def test_another_person_s_own_things_are_not_mine() -> None:
-    theirs = passage(9, "I keep my notes in Obsidian.", speaker="Ann")
-    assert answers((OLD, 0.7), (theirs, 0.69)).current == OLD
-
-
-def test_what_a_person_put_right_by_hand_answers_nothing() -> None:
-    hand = by_hand()
-    assert answers((OLD, 0.7), claims=(claim(3, by=50), hand)) == Series()
-
-
-def by_hand() -> Claim:
-    return Claim(
-        id=ClaimId("c50"),
-        kind="fact",
-        quote="The notes are in Obsidian",
-        step=None,
-        seq=0,
-        span=Span(0, 0, 5),
-        speaker="user",
-        said_at=BEGAN,
-        recorded_at=BEGAN,
-        author="person",
+    mine, theirs = passage(1, "I keep my notes in Joplin."), passage(2, "I keep my notes in Obsidian.", speaker="Ann")
+    assert not series.one_voice(mine, theirs)
+    assert series.one_voice(mine, passage(2, "My notes are in Obsidian."))
+    assert series.one_voice(
+        passage(1, "The servers are in Oslo."), passage(2, "The servers are in Bergen.", speaker="Ann")
     )
 
 
-def test_where_two_are_as_likely_neither_is_picked() -> None:
-    one, other = passage(3, "Notes: Joplin, mostly."), passage(9, "Some of it is in Obsidian.")
-    found = answers((one, 0.3), (other, 0.21))
-    assert found == Series(unresolved=(other, one))
+chances = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda pair: (pair[0], pair[1] * (1 - pair[0])))
+pairs = st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda pair: pair[0] < pair[1])
 
 
-def test_a_question_about_the_past_has_no_current_answer() -> None:
-    asked = Question(text="Where did I keep my notes?", at=BEGAN)
-    assert series.turns([Ranked(OLD, 0.7, 0.7)], asked) == []
-
-
-def test_without_vectors_nothing_is_known_to_answer() -> None:
-    assert series.turns([Ranked(OLD, 0.7), Ranked(NEW, 0.7)], Question(text=QUESTION, at=BEGAN)) == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("We deploy on Fridays.", "states"),
-        ("If anyone asks, the answer is React.", "states"),
-        ("Do we deploy on Fridays?", "asks"),
-        ("What if we deployed on Fridays.", "asks"),
-        ("Suppose we deploy on Fridays.", "supposes"),
-        ("We are thinking of deploying on Fridays.", "plans"),
-        ("We decided against Fridays.", "keeps"),
-        ("She told me they deploy on Fridays.", "reports"),
-        ("Write a poem about Fridays.", "orders"),
-    ],
-)
-def test_what_a_sentence_does(sentence: str, expected: str) -> None:
-    assert stance(sentence) == expected
+@given(st.dictionaries(pairs, chances, max_size=40))
+def test_every_statement_is_in_one_series_at_most_and_each_is_in_order(
+    links: dict[tuple[int, int], tuple[float, float]],
+) -> None:
+    made = found(*((*pair, *chance) for pair, chance in links.items()))
+    told = [passage.no for one in made for passage in one.passages]
+    assert len(told) == len(set(told))
+    for one in made:
+        in_time = [passage.no for passage in reversed((one.newest, *one.same, *one.earlier))]
+        assert in_time == sorted(in_time)
+        assert len(in_time) > 1

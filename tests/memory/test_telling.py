@@ -1,7 +1,8 @@
-"""What is shown of what was found: the point first, nothing twice, and nothing called current that may be overtaken."""
+"""What is shown of what was found: the point first, what changed with both its sides, and nothing twice."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -12,8 +13,9 @@ from everthread.core.claim import Claim, ClaimId, Kind, Span, State
 from everthread.core.ids import LineageId, SessionId, StepId, ThreadId
 from everthread.core.memory import Passage
 from everthread.memory.rank import Ranked
-from everthread.memory.render import Recalled
-from everthread.memory.telling import Quotes, Told, told
+from everthread.memory.render import Held, Recalled
+from everthread.memory.series import Series
+from everthread.memory.telling import Quotes, told
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -51,8 +53,14 @@ def claim(seq: int, quote: str, *, state: State = "current", by: int | None = No
     )
 
 
-def shown(found: Told) -> list[str]:
-    return [item.text if isinstance(item, Recalled) else f"<{item.id}>" for item in found.items]
+def shown(items: Iterable[Claim | Recalled | Held]) -> list[str]:
+    return [name(item) for item in items]
+
+
+def name(item: Claim | Recalled | Held) -> str:
+    if isinstance(item, Held):
+        return " over ".join(one.text for one in (item.newest, *item.earlier))
+    return item.text if isinstance(item, Recalled) else f"<{item.id}>"
 
 
 OLD = claim(1, "We rent from Mr. Novak", state="reversed", by=5)
@@ -66,7 +74,7 @@ def test_claims_that_changed_lead_and_stand_for_their_passages() -> None:
 
 def test_a_passage_that_says_more_than_its_claim_is_shown_as_well_and_marked() -> None:
     text = "We rent from Mr. Novak. He has a dog, three cats and a parrot that swears in Dutch."
-    led, line = told([Ranked(passage(1, text), 2.0)], [OLD, NEW]).items
+    led, line = told([Ranked(passage(1, text), 2.0)], [OLD, NEW])
     assert led == OLD
     assert isinstance(line, Recalled)
     assert (line.text, line.reversed_by) == (text, 5)
@@ -74,46 +82,59 @@ def test_a_passage_that_says_more_than_its_claim_is_shown_as_well_and_marked() -
 
 def test_far_from_the_point_only_the_turn_itself_is_shown() -> None:
     ranked = [Ranked(passage(3, "The cat is called Luna."), 2.0), Ranked(passage(1, "We rent from Mr. Novak."), 0.3)]
-    first, second = told(ranked, [OLD, NEW]).items
+    first, second = told(ranked, [OLD, NEW])
     assert isinstance(first, Recalled)
     assert isinstance(second, Recalled)
     assert (first.text, second.text) == ("The cat is called Luna.", "We rent from Mr. Novak.")
     assert second.reversed_by == 5
 
 
-def test_the_newest_claim_to_the_point_is_shown_as_one() -> None:
-    ranked = [Ranked(passage(3, "The cat is called Luna."), 2.0)]
-    assert shown(told(ranked, [claim(3, "The cat is called Luna")])) == ["<c3>"]
+LUNA, PIXEL, OTTO = (
+    passage(3, "The cat is called Luna."),
+    passage(9, "The cat is called Pixel."),
+    passage(6, "We call the cat Otto."),
+)
+CATS = Series(PIXEL, (OTTO, LUNA))
 
 
-def test_what_a_newer_statement_may_have_overtaken_is_named() -> None:
-    one, two = claim(3, "The cat is called Luna"), claim(9, "The cat is called Pixel")
-    ranked = [Ranked(passage(3, f"{one.quote}."), 2.0), Ranked(passage(9, f"{two.quote}."), 1.9)]
-    found = told(ranked, [one, two])
-    assert (found.holds(one), found.holds(two)) == (False, True)
+def test_what_holds_and_what_held_last_stand_together_and_the_rest_is_marked() -> None:
+    ranked = [Ranked(one, 2.0 - at / 10) for at, one in enumerate((LUNA, OTTO, PIXEL))]
+    first, second = told(ranked, [], [CATS])
+    assert name(first) == "The cat is called Pixel. over We call the cat Otto."
+    assert isinstance(second, Recalled)
+    assert (second.text, second.reversed_by) == ("The cat is called Luna.", 9)
 
 
-def test_what_was_noted_by_hand_holds_though_something_newer_was_said() -> None:
-    noted, said = (
-        msgspec.structs.replace(claim(3, "The cat is called Luna"), step=None),
-        claim(9, "The cat is called Pixel"),
-    )
-    found = told([Ranked(passage(9, f"{said.quote}."), 2.0)], [noted, said])
-    assert found.holds(noted)
+def test_what_holds_comes_along_though_only_what_held_was_found() -> None:
+    assert shown(told([Ranked(OTTO, 2.0)], [], [CATS])) == ["The cat is called Pixel. over We call the cat Otto."]
 
 
-def test_statements_about_different_things_do_not_overtake_each_other() -> None:
-    one, two = claim(3, "My sister's cat is called Luna"), claim(9, "Our landlord is Mr. Petit")
-    ranked = [Ranked(passage(3, f"{one.quote}."), 2.0), Ranked(passage(9, f"{two.quote}."), 1.9)]
-    found = told(ranked, [one, two])
-    assert found.holds(one)
-    assert found.holds(two)
+def test_far_from_the_point_what_held_is_only_marked() -> None:
+    dog = passage(4, "The dog is called Rex.")
+    first, second = told([Ranked(dog, 2.0), Ranked(OTTO, 0.3)], [], [CATS])
+    assert name(first) == "The dog is called Rex."
+    assert isinstance(second, Recalled)
+    assert second.reversed_by == 9
+
+
+def test_a_doubt_is_told_where_both_sides_were_found_and_brings_nothing_along() -> None:
+    doubt = Series(PIXEL, (OTTO, LUNA), sure=False)
+    first, *_ = told([Ranked(OTTO, 2.0), Ranked(PIXEL, 1.8)], [], [doubt])
+    assert isinstance(first, Held)
+    assert not first.sure
+    assert shown(told([Ranked(OTTO, 2.0)], [], [doubt])) == ["We call the cat Otto. over The cat is called Luna."]
+
+
+def test_claims_do_not_contradict_a_series() -> None:
+    ranked = [Ranked(passage(1, "We rent from Mr. Novak."), 2.0), Ranked(passage(5, "We rent from Mr. Petit."), 1.9)]
+    back = Series(ranked[0].passage, (ranked[1].passage,))
+    assert shown(told(ranked, [OLD, NEW], [back])) == ["We rent from Mr. Novak. over We rent from Mr. Petit."]
 
 
 def test_an_answer_that_only_repeats_what_is_shown_is_left_out() -> None:
     one = claim(3, "The cat is called Luna")
     ranked = [
-        Ranked(passage(3, "The cat is called Luna."), 2.0),
+        Ranked(LUNA, 2.0),
         Ranked(passage(3, "Understood: the cat is called Luna.", "assistant"), 1.5),
         Ranked(passage(4, "Cats like boxes, high places and other people's keyboards.", "assistant"), 1.0),
     ]
@@ -123,11 +144,11 @@ def test_an_answer_that_only_repeats_what_is_shown_is_left_out() -> None:
 def test_what_somebody_took_back_is_marked_wherever_it_stands() -> None:
     gone = claim(3, "The cat is called Luna", state="retracted")
     found = told([Ranked(passage(3, "The cat is called Luna."), 2.0)], [gone])
-    assert [item.retracted for item in found.items if isinstance(item, Recalled)] == [True]
+    assert [item.retracted for item in found if isinstance(item, Recalled)] == [True]
 
 
 def test_nothing_found_is_nothing_shown() -> None:
-    assert told([], [OLD, NEW]) == Told()
+    assert list(told([], [OLD, NEW])) == []
 
 
 WORDS = st.lists(

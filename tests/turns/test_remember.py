@@ -119,7 +119,7 @@ async def unread(tmp_path: Path) -> AsyncIterator[House]:
     """A house in which nobody reads unless he is told to."""
     store, embedder = SqliteStore(tmp_path / "everthread.db"), embedders.best()
     await store.open()
-    yield House(store, Metered(embedder))
+    yield House(store, Metered(embedder), None)
     await embedder.close()
     await store.close()
 

@@ -73,6 +73,32 @@ class View(msgspec.Struct, frozen=True):
     session: Session | None = None
 
 
+class Chances(msgspec.Struct, frozen=True, gc=False):
+    """What a later statement does to an earlier one, if they tell about the same thing."""
+
+    replaces: float  # it gives another value
+    repeats: float  # it gives the same
+
+    @property
+    def either(self) -> float:
+        return self.replaces + self.repeats
+
+
+class Kin(msgspec.Struct, frozen=True, gc=False):
+    """Two passages, by their numbers, that may tell about the same thing."""
+
+    earlier: int
+    later: int
+    chances: Chances
+
+
+class Kindred(msgspec.Struct, frozen=True):
+    """Passages that may tell about the same things, and which goes with which."""
+
+    passages: Sequence[Passage] = ()
+    kin: Sequence[Kin] = ()
+
+
 # --- what is waiting to be read ---
 
 WorkKind = Literal["step", "session", "thread"]
@@ -218,8 +244,16 @@ class Memory(Protocol):
         if its scope has a key (what is in its only session's window is not searched)."""
         ...
 
-    async def embedded(self, vectors: Sequence[tuple[int, bytes]], *, model: str) -> None:
-        """Keeps passages' vectors, by the passages' numbers; those that were deleted meanwhile are left out."""
+    async def nearest(
+        self, passage: Passage, vector: bytes, *, model: str, limit: int
+    ) -> Sequence[tuple[float, Passage]]:
+        """What was said in the same role and scope and is similar to a passage that is yet to be embedded, with the
+        cosines; the most similar first."""
+        ...
+
+    async def embedded(self, vectors: Sequence[tuple[int, bytes]], *, model: str, kin: Sequence[Kin] = ()) -> None:
+        """Keeps passages' vectors, by the passages' numbers, and what was found out about pairs of them; those that
+        were deleted meanwhile are left out."""
         ...
 
     async def near(
@@ -281,8 +315,9 @@ class Memory(Protocol):
         was asked before."""
         ...
 
-    async def alike(self, view: View, passage: int, others: Sequence[int], *, model: str) -> Mapping[int, float]:
-        """How similar passages are to one of them, by their numbers: the cosines of those that have a vector."""
+    async def kindred(self, view: View, passages: Sequence[int] = (), *, steps: Sequence[StepId] = ()) -> Kindred:
+        """What these passages, or those of these steps, lead to, from one to the next: all that may tell about the same
+        things and is seen, the session's window too."""
         ...
 
     async def about(self, view: View, steps: Sequence[StepId]) -> tuple[Claim, ...]:

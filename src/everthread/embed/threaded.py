@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import msgspec
 
@@ -24,6 +25,9 @@ log = logging.getLogger("everthread.embed")
 
 MOST_QUERIES = 128  # waiting: over a second's worth
 MOST_BATCHES = 32
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -55,7 +59,7 @@ class Threaded:
         self._encoder: Encoder | None = None
         self._loading = threading.Lock()
         self._queries = Lane("embed-query", most=most_queries)
-        self._batches = Lane("embed-batch", most=MOST_BATCHES, begin=_stand_back)
+        self._batches = Lane("embed-batch", most=MOST_BATCHES, begin=stand_back)
 
     @property
     def name(self) -> str:
@@ -108,29 +112,29 @@ class Lane:
         self._waiting = 0
         self._closed = False
 
-    async def run(self, work: Callable[[str], bytes], text: str) -> bytes:
+    async def run(self, work: Callable[[A], B], given: A) -> B:
         if self._closed:
             raise Stopping
         if self._waiting >= self._most:
             raise Overloaded
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._unless_closed, work, text)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._unless_closed, work, given)
         finally:
             self._waiting -= 1
 
     async def close(self) -> None:
-        """Waits for the text at hand; those behind it are told that we stop."""
+        """Waits for what is at hand; what is behind it is told that we stop."""
         self._closed = True
         await asyncio.to_thread(self._thread.shutdown)
 
-    def _unless_closed(self, work: Callable[[str], bytes], text: str) -> bytes:
+    def _unless_closed(self, work: Callable[[A], B], given: A) -> B:
         if self._closed:
             raise Stopping
-        return work(text)
+        return work(given)
 
 
-def _stand_back() -> None:
+def stand_back() -> None:
     """Gives this thread a low priority; only Linux has one per thread."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)

@@ -19,6 +19,7 @@ from everthread.core.embedding import Embedder
 from everthread.core.ids import DEFAULT_TENANT, ScopeId, SessionId, SessionKey
 from everthread.core.memory import Memory, View
 from everthread.core.messages import Message
+from everthread.core.pairing import Pairing
 from everthread.core.turn import Envelope, Finished, Opened, Prompt, Step, Turn
 from everthread.turns.recall import Recall
 from everthread.turns.remember import Remembering
@@ -32,6 +33,7 @@ from everthread.wiring import (  # type: ignore[attr-defined]  # the one place t
     SqliteViews,
     SystemClock,
     embedders,
+    together,
 )
 
 DATABASE = "everthread.db"
@@ -112,7 +114,7 @@ class Metered:
 class House:
     """Where conversations are replayed and questions asked."""
 
-    def __init__(self, store: SqliteStore, embedder: Metered) -> None:
+    def __init__(self, store: SqliteStore, embedder: Metered, pairing: Pairing | None) -> None:
         clock, counter = SystemClock(), CountingOnce(O200k())
         self.voice = Voice()
         self.questions = 0  # turns of which nothing was kept
@@ -120,7 +122,12 @@ class House:
         self.memory: Memory = SqliteMemory(store, embedder.similarities)
         self.recall = Recall(memory=self.memory, embedder=embedder, counter=counter)
         self.remembering = Remembering(
-            memory=self.memory, embedder=embedder, clock=clock, resting=lambda: math.inf, counter=counter
+            memory=self.memory,
+            embedder=embedder,
+            pairing=pairing,
+            clock=clock,
+            resting=lambda: math.inf,
+            counter=counter,
         )
         self._model = Scripted(script=self.voice)
         self._names = RandomIds()
@@ -208,10 +215,10 @@ async def opened(home: Path) -> AsyncIterator[House]:
     store = SqliteStore(home / DATABASE)
     await store.open()
     try:
-        embedder = Metered(embedders.best())
+        embedder, pairing = Metered(embedders.best()), together.best()
         try:
             await embedder.query("loaded before anybody waits for it")
-            house = House(store, embedder)
+            house = House(store, embedder, pairing)
             reading = asyncio.create_task(house.remembering.run())
             try:
                 yield house
@@ -221,5 +228,7 @@ async def opened(home: Path) -> AsyncIterator[House]:
                 await house.turns.rotations.close()
         finally:
             await embedder.close()
+            if pairing is not None:
+                await pairing.close()
     finally:
         await store.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -50,6 +50,7 @@ class Held(msgspec.Struct, frozen=True):
 
     newest: Recalled
     earlier: tuple[Recalled, ...] = ()
+    since: datetime | None = None  # when the newest value was given first
     sure: bool = True  # the newest holds; else one of them does
     why: Claim | None = None  # a claim of the newest that tells its cause
     claims: tuple[ClaimId, ...] = ()  # all that stand in them
@@ -102,13 +103,12 @@ def tail(
     here: SessionId | None = None,
     wishes: Sequence[Claim] = (),
     withdrawn: Sequence[Claim] = (),
-    holds: Callable[[Claim], bool] = lambda _: True,
 ) -> Block:
     """The best of what was recalled, best first in `items`, within `room` tokens; "" if nothing fits.
 
     `claims` has those of the items and what their links lead to. A claim whose successor is not there is not shown.
     What was said in another session than `here` says so. Wishes that the profile does not have yet, and those it still
-    has, come first. What may not hold any more is not called current. No more items are taken than are tried.
+    has, come first. No more items are taken than are tried.
     """
     known = {claim.id: claim for claim in claims}
     earlier = predecessors(known.values())
@@ -127,7 +127,7 @@ def tail(
                 yield [answered(item, known, places)]
             elif (head := head_of(item, known)) is not None and head.id not in heads:
                 heads.add(head.id)
-                yield forms(head, earlier, known, places, sure=holds(head))
+                yield forms(head, earlier, known, places)
 
     return fitted(TAIL, candidates(), room=room, counter=counter, places=places)
 
@@ -155,16 +155,17 @@ def recalled(item: Recalled, places: Places) -> Entry:
 def answered(held: Held, known: dict[ClaimId, Claim], places: Places) -> Entry:
     """What holds, with what held before it; or what may."""
     newest, because = held.newest, why(held.why, known, places) if held.why else ""
-    label = f"CURRENT since {day(newest.said_at)}" if held.sure else f"UNRESOLVED {day(newest.said_at)}"
+    since = held.since or newest.said_at
+    label = f"CURRENT since {day(since)}" if held.sure else f"UNRESOLVED {day(newest.said_at)}"
     lines = [f"{label} ({spoken(newest, places)}){by(newest.speaker)}: {quoted(newest.text)}{because}\n"]
-    following = newest
+    following = since
     for one in held.earlier:
         if held.sure:
-            span = f"{day(one.said_at)} to {day(following.said_at)}"
+            span = f"{day(one.said_at)} to {day(following)}"
             lines.append(f"  REVERSED: {quoted(one.text)} ({span}, {spoken(one, places)}){by(one.speaker)}\n")
         else:
             lines.append(f"  or {day(one.said_at)} ({spoken(one, places)}){by(one.speaker)}: {quoted(one.text)}\n")
-        following = one
+        following = one.said_at
     shown = (newest, *held.earlier)
     return Entry(
         "".join(lines),
@@ -235,9 +236,7 @@ def head_of(claim: Claim, known: dict[ClaimId, Claim]) -> Claim | None:
     return claim if claim.state in {"current", "unresolved"} else None
 
 
-def forms(
-    head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId, Claim], places: Places, *, sure: bool
-) -> list[Entry]:
+def forms(head: Claim, earlier: dict[ClaimId, list[Claim]], known: dict[ClaimId, Claim], places: Places) -> list[Entry]:
     """A claim with what it replaced, the newest first: as much of it as is shown at most, then the least."""
     before: list[Claim] = []
     waiting = list(earlier.get(head.id, ()))
@@ -250,11 +249,11 @@ def forms(
             before.append(claim)
             waiting += earlier.get(claim.id, ())
     lengths = (len(before), 1) if len(before) > 1 else (len(before),)
-    return [form(head, before[:length], known, places, sure=sure) for length in lengths]
+    return [form(head, before[:length], known, places) for length in lengths]
 
 
-def form(head: Claim, before: Sequence[Claim], known: dict[ClaimId, Claim], places: Places, *, sure: bool) -> Entry:
-    what = label(head, changed=bool(before), sure=sure)
+def form(head: Claim, before: Sequence[Claim], known: dict[ClaimId, Claim], places: Places) -> Entry:
+    what = label(head, changed=bool(before))
     lines = [f"{what} ({places.of(head)}){by(head.speaker)}: {quoted(head.quote)}{why(head, known, places)}\n"]
     for claim in before:
         where, because = places.of(claim), why(claim, known, places)
@@ -280,13 +279,13 @@ def said(claim: Claim, places: Places) -> str:
     return f"{day(claim.said_at)} ({places.of(claim)}){by(claim.speaker)}: {quoted(claim.quote)}"
 
 
-def label(claim: Claim, *, changed: bool, sure: bool) -> str:
+def label(claim: Claim, *, changed: bool) -> str:
     """What a claim is today: an event only happened, unless it changed something."""
     if claim.state == "unresolved":
         return f"UNRESOLVED {day(claim.said_at)}"
     if claim.valid_to is not None:
         return f"PAST until {day(claim.valid_to)}"
-    if not sure or (claim.kind == "event" and not changed):
+    if claim.kind == "event" and not changed:
         return f"{day(claim.valid_from or claim.said_at)}"
     return f"CURRENT since {day(claim.valid_from or claim.said_at)}"
 

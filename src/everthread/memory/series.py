@@ -1,120 +1,100 @@
-"""What answers a question, in the order in which it was said: the newest of it holds, what came before it did.
+"""What people said about the same thing, in the order in which they said it: the newest of it holds, what came before
+it did. Nobody needs to say that something changed.
 
-Nobody needs to say that something changed. Turns that answer the same question are told from all others by small signs
-that add up: how near they are to the question and to its best answer; whether they say how things are, or only ask,
-suppose or plan (`stance.py`); the kind of their values; what was being spoken of, where a turn says little by itself;
-and the links that were found when they were read. So each turn has a chance of being an answer, and of being the
-newest. The weights are rounded from a logistic regression."""
+Which statements go together was found out two by two when they were read (`Kin`). Here they become series: one after
+the other, the oldest first, each statement joins the series that it most likely continues, or begins its own."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 
 from everthread.core.claim import Claim
 from everthread.core.ids import StepId
-from everthread.core.memory import Passage
-from everthread.memory import cues
-from everthread.memory.rank import Question, Ranked
-from everthread.memory.stance import STANCES, is_firm, is_telling, others, others_first, stances
+from everthread.core.memory import Chances, Kindred, Passage
+from everthread.core.sentences import own_words
 from everthread.memory.weigh import is_mine
-from everthread.memory.wording import kinds, stems
 
-MOST, MOST_EARLIER = 40, 6  # turns that are looked at; that are shown beside what holds
-LEAST = 0.2  # cosine of the best answer: below it nothing is known to be one
-LIKELY, POSSIBLE = 0.4, 0.2  # chances: of being the newest answer; of being an answer at all
-FEW, SOON = 8, timedelta(minutes=30)  # a turn of so few words may lean on the one before it, within that time
-LONG = 2.5  # times the usual length: a turn that may say one thing among many
-FAR = 0.25  # of the best cosine: what has less is no answer
-UNSURE = 0.7  # what the cosine of a turn counts that does not say how things are
+JOINS = 0.35  # chance from which on a statement continues a series
+DOUBTS = 0.2  # from which on it may
+SAME = 0.8  # chance that it gives no other value
 
-WEIGHTS = {
-    "best": 5.2,  # its cosine with the question, as a share of the best one
-    "near": 3.7,  # its cosine with the best answer
-    "states": 1.9,
-    "plans": -1.0,
-    "keeps": -1.4,
-    "after_question": 7.2,  # few words after a turn that speaks of it: times the cosine of that one
-    "after_statement": 8.3,  # the same after a statement, if they say that they put it right
-    "no_time": -0.6,  # a time is asked for, or an amount, and it has none
-    "no_amount": -2.8,
-    "other_kind": -1.1,  # its values are of another kind than those of the best answer
-    "length": 1.5,  # times the usual one: the more a turn says, the less like the question it is as a whole
-}
-START = -9.4
-LINKED = 2.3  # a claim of it took the place of one in a likely turn, or gave way to it
-
-PAST = re.compile(r"\b(?:did|was|were|had|used to|originally|back then|happened)\b", re.IGNORECASE)
-WHEN = re.compile(r"\b(?:when|(?:what|which) (?:day|date|time|month|year)|deadline|due)\b", re.IGNORECASE)
-HOW_MUCH = re.compile(r"\bhow (?:much|many|long|far|often|large|big)\b", re.IGNORECASE)
-TIMES = frozenset({"day", "date", "clock"})
-
-
-class Turn(msgspec.Struct, frozen=True):
-    """A turn that may answer the question."""
-
-    passage: Passage
-    similar: float  # to the question
-    firm: bool  # it says how things are, and nothing else
-    tells: bool  # it says something of its speaker's that could be an answer
-    signs: Mapping[str, float]
-
-    @property
-    def fit(self) -> float:
-        return self.similar if self.firm else UNSURE * self.similar if self.tells else 0.0
+Links = Mapping[tuple[int, int], Chances]  # by the numbers of the earlier and the later passage
+NOTHING = Chances(0.0, 0.0)
 
 
 class Series(msgspec.Struct, frozen=True):
-    """What holds, and what held before it; or, where that is not clear, what one of which does: the newest first."""
+    """What holds, and what held before it, the newest first."""
 
-    current: Passage | None = None
-    earlier: tuple[Passage, ...] = ()
-    unresolved: tuple[Passage, ...] = ()
+    newest: Passage
+    earlier: tuple[Passage, ...]
+    same: tuple[Passage, ...] = ()  # gave the newest value before: it holds since then
+    sure: bool = True  # the newest is about the same thing; else either it holds, or the one before it still does
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        return (*((self.current,) if self.current else ()), *self.earlier, *self.unresolved)
+        return (self.newest, *self.earlier, *self.same)
+
+    @property
+    def ended(self) -> list[tuple[Passage, Passage]]:
+        """What does not hold any more, each with what does, or may, instead."""
+        last, *before = (self.newest, *self.earlier) if self.sure else self.earlier
+        return [(passage, last) for passage in before]
+
+    @property
+    def undoubted(self) -> Series:
+        """Without a newest one that may be about something else."""
+        return self if self.sure else Series(self.earlier[0], self.earlier[1:])
+
+    @property
+    def since(self) -> datetime:
+        return (self.same or (self.newest,))[-1].said_at
 
 
-def turns(ranked: Sequence[Ranked], question: Question, claims: Sequence[Claim] = ()) -> list[Turn]:
-    """What people said that may answer the question, the oldest first; nothing if it asks for what is past."""
-    if PAST.search(question.text):
-        return []
-    about, known = stems(question.text), others(question.text)
-    corrected = by_hand(claims)
-    said = [one for one in ranked if one.passage.role == "user" and one.passage.step not in corrected][:MOST]
-    usual = sum(len(one.passage.text.split()) for one in said) / max(len(said), 1)
-    found = []
-    for one in worth_reading(said):
-        did = stances(one.passage.text, about)
-        beside = bool(others(one.passage.text) - known)
-        signs: dict[str, float] = {name: float(name in did) for name in STANCES}
-        signs["length"] = min(len(one.passage.text.split()) / (usual or 1.0), LONG)
-        tells = is_telling(did) and others_first(one.passage.text, about) <= known
-        found.append(Turn(one.passage, one.similar, is_firm(did) and not beside, tells, signs))
-    best = anchor(found)
-    if best is None or best.similar < LEAST:
-        return []
-    return sorted(
-        (turn for turn in found if one_voice(turn.passage, best.passage)),
-        key=lambda turn: (turn.passage.said_at, turn.passage.seq, turn.passage.no),
-    )
+class Strand(msgspec.Struct):
+    """A series while it is made."""
+
+    members: list[Passage]
+    doubtful: list[Passage] = []  # that may continue it
 
 
-def worth_reading(said: Sequence[Ranked]) -> list[Ranked]:
-    """Those that are similar enough to the question to be an answer at all, and those that may lean on one of them."""
-    least = FAR * max((one.similar for one in said), default=0.0)
-    similar = {(one.passage.lineage, one.passage.seq) for one in said if one.similar >= least}
-    return [
-        one
-        for one in said
-        if one.similar >= least
-        or (len(one.passage.text.split()) <= FEW and (one.passage.lineage, one.passage.seq - 1) in similar)
-    ]
+def may_tell(passage: Passage) -> bool:
+    """Whether it is read together with others: what a person said, or how a longer text of theirs begins. What has
+    documents in it, or a UI's template around it, tells nothing of theirs."""
+    said = passage.role == "user" and passage.start == 0 and any(map(str.isalnum, passage.text))
+    return said and own_words(passage.text) == passage.text
+
+
+def before(one: Passage, other: Passage) -> bool:
+    return place(one) < place(other)
+
+
+def place(passage: Passage) -> tuple[datetime, int, int]:
+    return (passage.said_at, passage.seq, passage.no)
+
+
+def one_voice(one: Passage, other: Passage) -> bool:
+    """Did the same person say it, or do both speak of what they share?"""
+    return one.speaker == other.speaker or not (is_mine(one.text) or is_mine(other.text))
+
+
+def series(kindred: Kindred, claims: Sequence[Claim] = ()) -> list[Series]:
+    """All that have more than one statement; without what a person took back or put right by hand."""
+    aside = by_hand(claims)
+    links = {(one.earlier, one.later): one.chances for one in kindred.kin}
+    said = sorted((one for one in kindred.passages if one.step not in aside), key=place)
+    strands = together(said, links)
+    alone = {strand.members[0].no for strand in strands if len(strand.members) == 1}
+    found: list[Series] = []
+    in_doubt: set[int] = set()
+    for strand in strands:
+        one = told(strand, alone, links)
+        if len(one.passages) > 1 and strand.members[0].no not in in_doubt:
+            found.append(one)
+            in_doubt |= set() if one.sure else {one.newest.no}
+    return found
 
 
 def by_hand(claims: Sequence[Claim]) -> set[StepId]:
@@ -127,120 +107,34 @@ def by_hand(claims: Sequence[Claim]) -> set[StepId]:
     }
 
 
-def one_voice(passage: Passage, best: Passage) -> bool:
-    """Did the same person say it, or do both speak of what they share?"""
-    return passage.speaker == best.speaker or not (is_mine(passage.text) or is_mine(best.text))
+def together(said: Sequence[Passage], links: Links) -> list[Strand]:
+    """The statements, the oldest first, by what they are about."""
+    strands: list[Strand] = []
+    for passage in said:
+        likely = [(continues(passage, strand.members, links), at) for at, strand in enumerate(strands)]
+        chance, at = max(likely, default=(0.0, 0))
+        if chance >= JOINS:
+            strands[at].members.append(passage)
+            continue
+        if chance >= DOUBTS:
+            strands[at].doubtful.append(passage)
+        strands.append(Strand([passage]))
+    return strands
 
 
-def anchor(found: Sequence[Turn]) -> Turn | None:
-    """The turn that answers best."""
-    return max(found, key=lambda turn: turn.fit, default=None)
+def continues(passage: Passage, members: Sequence[Passage], links: Links) -> float:
+    """How likely a statement is about what those are about that it was read together with."""
+    known = [links[pair].either for one in members if (pair := (one.no, passage.no)) in links]
+    return sum(known) / len(known) if known else 0.0
 
 
-def series(
-    found: Sequence[Turn], question: Question, near: Mapping[int, float], claims: Sequence[Claim] = ()
-) -> Series:
-    """What holds of the turns; `near` says how similar each passage is to the anchor, by number."""
-    weights = [weight(signs) for signs in signs_of(found, question, near)]
-    chances = linked(found, weights, claims)
-    newest, chance, none_later = 0, 0.0, 1.0
-    for at in reversed(range(len(found))):
-        if chances[at] * none_later > chance:
-            newest, chance = at, chances[at] * none_later
-        none_later *= 1 - chances[at]
-    likely = [turn.passage for turn, one in zip(found, chances, strict=True) if one >= POSSIBLE]
-    if chance >= LIKELY:
-        current = followed(found[newest].passage, found, claims)
-        return Series(current, tuple(one for one in reversed(likely) if before(one, current))[:MOST_EARLIER])
-    if len(likely) > 1:
-        return Series(unresolved=tuple(reversed(likely))[:MOST_EARLIER])
-    best = anchor(found)
-    return Series(best.passage) if best is not None and best.firm and is_alone(best, found) else Series()
-
-
-def is_alone(best: Turn, found: Sequence[Turn]) -> bool:
-    """Was nothing else said since that could be about it?"""
-    return not any(turn.tells and before(best.passage, turn.passage) for turn in found)
-
-
-def followed(passage: Passage, found: Sequence[Turn], claims: Sequence[Claim]) -> Passage:
-    """The turn that is known to have taken its place, if it may be an answer itself."""
-    by_id = {claim.id: claim for claim in claims}
-    later = {
-        by_id[claim.superseded_by].step
-        for claim in claims
-        if claim.step == passage.step and claim.state == "reversed" and claim.superseded_by in by_id
-    }
-    newer = [
-        turn.passage for turn in found if turn.tells and turn.passage.step in later and before(passage, turn.passage)
-    ]
-    return followed(newer[-1], found, claims) if newer else passage
-
-
-def before(one: Passage, other: Passage) -> bool:
-    return (one.said_at, one.seq, one.no) < (other.said_at, other.seq, other.no)
-
-
-def weight(signs: Mapping[str, float]) -> float:
-    return START + sum(WEIGHTS.get(name, 0.0) * sign for name, sign in signs.items())
-
-
-def chance_of(weight: float) -> float:
-    return 1 / (1 + math.exp(-weight))
-
-
-def linked(found: Sequence[Turn], weights: Sequence[float], claims: Sequence[Claim]) -> list[float]:
-    """Their chances, with what the links between their claims speak for."""
-    chances = [chance_of(weight) if turn.tells else 0.0 for turn, weight in zip(found, weights, strict=True)]
-    places = {turn.passage.step: at for at, turn in enumerate(found)}
-    steps = {claim.id: claim.step for claim in claims}
-    pairs = [
-        (places.get(claim.step), places.get(steps[claim.superseded_by]))
-        for claim in claims
-        if claim.superseded_by in steps and claim.step is not None
-    ]
-    best = [0.0] * len(found)
-    for one, other in pairs:
-        if one is not None and other is not None and one != other:
-            best[one], best[other] = max(best[one], chances[other]), max(best[other], chances[one])
-    return [
-        chance_of(weight + LINKED * link) if turn.tells else 0.0
-        for turn, weight, link in zip(found, weights, best, strict=True)
-    ]
-
-
-def signs_of(found: Sequence[Turn], question: Question, near: Mapping[int, float]) -> list[dict[str, float]]:
-    """What speaks for each turn being an answer, and against it."""
-    best = anchor(found)
-    if best is None:
-        return []
-    closest = max((near.get(turn.passage.no, 0.0) for turn in found if turn is not best), default=0.0)
-    expected = kinds(best.passage.text)
-    timed, counted = WHEN.search(question.text) is not None, HOW_MUCH.search(question.text) is not None
-    signs: list[dict[str, float]] = []
-    for last, turn in zip((None, *found), found, strict=False):
-        text, own = turn.passage.text, kinds(turn.passage.text)
-        spoken = max(last.similar, 0.0) if last is not None and leans(turn.passage, last.passage) else 0.0
-        signs.append(
-            {
-                **turn.signs,
-                "best": turn.similar / max(best.fit, LEAST),
-                "near": closest if turn is best else near.get(turn.passage.no, 0.0),
-                "after_question": spoken if last is not None and not last.firm else 0.0,
-                "after_statement": spoken if last is not None and last.firm and puts_right(text) else 0.0,
-                "no_time": float(timed and not own & TIMES),
-                "no_amount": float(counted and not own),
-                "other_kind": float(bool(own) != bool(expected) or bool(own and not own & expected)),
-            }
-        )
-    return signs
-
-
-def leans(passage: Passage, last: Passage) -> bool:
-    """Does a turn say so little that it is about what the one just before it was about?"""
-    follows = passage.lineage == last.lineage and passage.seq - last.seq == 1 and passage.said_at - last.said_at < SOON
-    return follows and len(passage.text.split()) <= FEW
-
-
-def puts_right(text: str) -> bool:
-    return cues.FIXING.search(text) is not None or cues.turning(text) != "none"
+def told(strand: Strand, alone: Container[int], links: Links) -> Series:
+    """Where something was said since that may be about the same, and is about nothing else, either of them holds."""
+    members = strand.members
+    newer = [one for one in strand.doubtful if before(members[-1], one) and one.no in alone]
+    if newer:
+        return Series(newer[-1], tuple(reversed(members)), sure=False)
+    at = len(members) - 1
+    while at > 0 and links.get((members[at - 1].no, members[at].no), NOTHING).repeats >= SAME:
+        at -= 1
+    return Series(members[-1], tuple(reversed(members[:at])), tuple(reversed(members[at:-1])))

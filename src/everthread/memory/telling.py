@@ -5,102 +5,90 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-import msgspec
-
 from everthread.core.claim import Claim
 from everthread.core.ids import StepId
 from everthread.core.memory import Passage
 from everthread.core.sentences import squeezed
-from everthread.memory import weigh
 from everthread.memory.rank import Ranked
 from everthread.memory.render import Held, Recalled
 from everthread.memory.series import Series
 
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
 COVERS, REPEATS = 0.95, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
-LEADING = 2  # of the answers: what holds and what held last stand together; the others where they would anyway, marked
-STATES = frozenset({"fact", "decision", "preference", "instruction"})  # what is so until it is changed
+LEADING = 2  # of a series: what holds and what held last stand together; the others where they would anyway, marked
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What is to be shown, the best first, each made when it is asked for; and the newest claim to the point."""
-
-    items: Iterable[Claim | Recalled | Held] = ()
-    latest: Claim | None = None
-
-    def holds(self, claim: Claim) -> bool:
-        """Whether nothing newer may have taken its place; what was noted by hand holds until it is undone."""
-        return self.latest is None or claim.step is None or not overtaken(claim, self.latest)
-
-
-def told(ranked: Sequence[Ranked], claims: Sequence[Claim], answers: Series | None = None) -> Told:
-    """What answers the question comes first, as what holds and what held; then the passages. Those to the point are led
-    by their claims that changed something, were changed, or have their cause elsewhere; where nobody looked for
-    answers, also by the newest claim among them, which holds for all we know."""
-    if not ranked:
-        return Told()
-    drawn = Drawn(claims)
-    least = TO_THE_POINT * ranked[0].score
-    if answers is not None:
-        return Told(items(ranked, least, drawn, answers, None))
-    apt = (one.passage for one in ranked if one.score >= least)
-    latest = max(
-        (claim for passage in apt for claim in drawn.inside(passage) if holds(claim)), key=said_last, default=None
-    )
-    return Told(items(ranked, least, drawn, Series(), latest), latest)
-
-
-def items(
-    ranked: Sequence[Ranked], least: float, drawn: Drawn, answers: Series, latest: Claim | None
+def told(
+    ranked: Sequence[Ranked], claims: Sequence[Claim], found: Sequence[Series] = ()
 ) -> Iterator[Claim | Recalled | Held]:
-    """Each thing once; of a passage that says no more than its claims, only these."""
-    leading = {passage.no for passage in answers.passages[:LEADING]}
-    over = {passage.no: answers.current.seq for passage in answers.earlier} if answers.current else {}
-    settled = {passage.step for passage in answers.passages}
-    if leading:
-        yield held(answers, drawn)
+    """What is to be shown, the best first, each thing once. Before a passage to the point comes what holds and what
+    held of the series that it belongs to, and what its claims changed, were changed by, or have their cause in. Of a
+    passage that says no more than these, only these. A doubt is told where both its sides were found."""
+    if not ranked:
+        return
+    least = TO_THE_POINT * ranked[0].score
+    apt = {one.passage.no for one in ranked if one.score >= least}
+    drawn = Drawn(claims)
+    known = Told([one if one.sure or apt.issuperset(numbers(leading(one))) else one.undoubted for one in found])
     shown: set[str] = set()
     for one in ranked:
         passage = one.passage
+        if one.score >= least and (own := known.begun(passage)) is not None:
+            yield held(own, drawn)
         inside = drawn.inside(passage)
-        telling = [claim for claim in inside if is_linked(claim) or claim is latest] if one.score >= least else []
-        telling = [claim for claim in telling if settled.isdisjoint(drawn.chain(claim))]
+        telling = [claim for claim in inside if is_linked(claim)] if one.score >= least else []
+        telling = [claim for claim in telling if known.steps.isdisjoint(drawn.chain(claim))]
         yield from telling
         shown |= {drawn.words[claim.id] for claim in inside if claim.voice == "user"}
         text = squeezed(passage.text).casefold()
-        if passage.no in leading or (passage.role == "assistant" and repeats(text, shown)):
+        if passage.no in known.shown or (passage.role == "assistant" and repeats(text, shown)):
             continue
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
-            later = over.get(passage.no) or drawn.reversed_in(passage, text)
+            later = known.over.get(passage.no) or drawn.reversed_in(passage, text)
             yield recalled(passage, later, retracted=drawn.retracted_in(text))
 
 
-def held(answers: Series, drawn: Drawn) -> Held:
-    """The answers as they were said, and why the newest came about."""
+class Told:
+    """Series, and which of their passages have been shown."""
+
+    def __init__(self, found: Sequence[Series]) -> None:
+        self._of = {passage.no: one for one in found for passage in one.passages}
+        self.over = {passage.no: later.seq for one in found for passage, later in one.ended}
+        self.steps = {passage.step for one in found for passage in one.passages}
+        self.shown: set[int] = set()
+
+    def begun(self, passage: Passage) -> Series | None:
+        """The series that a passage belongs to, if nothing of it was shown; from now on its first ones are."""
+        own = self._of.get(passage.no)
+        if own is None or not own.earlier or own.newest.no in self.shown:
+            return None
+        self.shown |= numbers(leading(own))
+        return own
+
+
+def numbers(passages: Iterable[Passage]) -> set[int]:
+    return {passage.no for passage in passages}
+
+
+def leading(one: Series) -> tuple[Passage, ...]:
+    return (one.newest, *one.earlier)[:LEADING]
+
+
+def held(own: Series, drawn: Drawn) -> Held:
+    """What holds and what held last, as they were said, and why the newest came about."""
 
     def said(passage: Passage) -> Recalled:
         return recalled(passage, None, retracted=False)
 
-    newest, *before = answers.passages[:LEADING]
+    newest, *before = leading(own)
     told = [claim for claim in drawn.inside(newest) if claim.because is not None or claim.cause is not None]
     return Held(
         said(newest),
         tuple(map(said, before)),
-        sure=answers.current is not None,
+        since=own.since,
+        sure=own.sure,
         why=told[-1] if told else None,
         claims=tuple(claim.id for passage in (newest, *before) for claim in drawn.inside(passage)),
-    )
-
-
-def overtaken(old: Claim, latest: Claim) -> bool:
-    """Whether the newest claim may have taken its place without saying so: both answer the same question, have
-    something in common, and nothing tells their subjects apart."""
-    return (
-        old.speaker == latest.speaker
-        and said_last(old) < said_last(latest)
-        and weigh.alike(latest, old)
-        and not weigh.apart(latest, old)
-        and not weigh.other_person(latest, old)
     )
 
 
@@ -193,11 +181,3 @@ def is_linked(claim: Claim) -> bool:
     """It changed something, was changed, is contested, or has its cause elsewhere."""
     linked = claim.supersedes is not None or claim.superseded_by is not None or claim.cause is not None
     return linked and claim.state != "retracted" and claim.kind != "cause"
-
-
-def holds(claim: Claim) -> bool:
-    return claim.state == "current" and claim.kind in STATES and claim.voice == "user" and claim.valid_to is None
-
-
-def said_last(claim: Claim) -> tuple[object, ...]:
-    return (claim.said_at, claim.seq, claim.span.message, claim.span.start)

@@ -39,6 +39,12 @@ DERIVED = {  # what can be made good, and how
         """DELETE FROM vector WHERE NOT EXISTS
             (SELECT 1 FROM chunk WHERE chunk.no = vector.chunk AND chunk.scope = vector.scope)""",
     ),
+    "a piece of text is said to be kin of one that is not there": (
+        """SELECT kin.later FROM kin WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE no = kin.later AND scope = kin.scope)
+            OR NOT EXISTS (SELECT 1 FROM chunk WHERE no = kin.earlier AND scope = kin.scope)""",
+        """DELETE FROM kin WHERE NOT EXISTS (SELECT 1 FROM chunk WHERE no = kin.later AND scope = kin.scope)
+            OR NOT EXISTS (SELECT 1 FROM chunk WHERE no = kin.earlier AND scope = kin.scope)""",
+    ),
     "a piece of text belongs to no step": (
         """SELECT chunk.no FROM chunk LEFT JOIN step ON step.tenant = chunk.tenant AND step.step = chunk.step
         WHERE chunk.seq > 0 AND step.step IS NULL""",

@@ -148,19 +148,6 @@ class Index(msgspec.Struct, frozen=True):
         chosen = passages(db, view.tenant, scope, [no for _, no in best], seen)
         return tuple(Found(passage, *scores[passage.no]) for passage in chosen)
 
-    def alike(
-        self, db: sqlite3.Connection, view: View, passage: int, others: Sequence[int], *, model: str
-    ) -> dict[int, float]:
-        """The cosines of some passages with one of them."""
-        scope = sight.scope_number(db, view.tenant, view.scope)
-        if scope is None:
-            return {}
-        vectors = {row[0]: row[1] for row in some(db, scope, model, [passage, *others])}
-        if passage not in vectors:
-            return {}
-        cosines = self.similarities(vectors[passage], list(vectors.values()))
-        return dict(zip(vectors, cosines, strict=True))
-
     def similar(self, db: sqlite3.Connection, scope: int, vector: bytes, what: Search, seen: Sight) -> dict[int, float]:
         """The cosines of the most similar passages that are seen."""
         block = self.hand.block(db, scope, what.model, len(vector))

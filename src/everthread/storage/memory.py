@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,6 +16,8 @@ from everthread.core.memory import (
     Found,
     Given,
     Kept,
+    Kin,
+    Kindred,
     Lag,
     Near,
     Passage,
@@ -28,6 +30,8 @@ from everthread.core.memory import (
 from everthread.storage import index, outbox, seen, sight, told
 from everthread.storage.claims import remember as write_claims
 from everthread.storage.forgetting import Forgetting
+from everthread.storage.kin import FOLLOWED, Family
+from everthread.storage.kin import keep as keep_kin
 from everthread.storage.near import Similarities
 from everthread.storage.rows import stamp
 from everthread.storage.seen import Witness
@@ -43,6 +47,7 @@ class SqliteMemory:
         self._store = store
         self._similarities = similarities
         self._index = index.Index(store.paths, store.vectors, similarities)
+        self._family = Family(store.paths, store.vectors, similarities)
         self._forgetting = Forgetting(store)
 
     # --- reading what was said ----------------------------------------------------------------------------------
@@ -65,14 +70,27 @@ class SqliteMemory:
             lambda db: index.unembedded(db, self._store.paths, work, model=model, limit=limit)
         )
 
-    async def embedded(self, vectors: Sequence[tuple[int, bytes]], *, model: str) -> None:
+    async def nearest(
+        self, passage: Passage, vector: bytes, *, model: str, limit: int
+    ) -> Sequence[tuple[float, Passage]]:
+        return await self._store.searching(
+            lambda db: self._family.nearest(db, passage, vector, model=model, limit=limit)
+        )
+
+    async def embedded(self, vectors: Sequence[tuple[int, bytes]], *, model: str, kin: Sequence[Kin] = ()) -> None:
         kept: dict[int, list[int]] = {}
+
+        def job(db: sqlite3.Connection) -> None:
+            kept.update(index.embed(db, vectors, model))
+            keep_kin(db, kin)
 
         def after() -> None:
             for scope, chunks in kept.items():
                 self._store.vectors.added(scope, chunks)
+            if any(one.chances.either >= FOLLOWED for one in kin):  # what stands may have been replaced
+                self._store.standing.drop(kept.keys())
 
-        await self._store.writing(lambda db: kept.update(index.embed(db, vectors, model)), after=after)
+        await self._store.writing(job, after=after)
 
     async def near(
         self, view: View, *, words: Sequence[str], vector: bytes | None, model: str, limit: int
@@ -145,8 +163,8 @@ class SqliteMemory:
         what = index.Search(words, vector, model, limit)
         return await self._store.searching(lambda db: self._index.search(db, view, what, worded))
 
-    async def alike(self, view: View, passage: int, others: Sequence[int], *, model: str) -> Mapping[int, float]:
-        return await self._store.searching(lambda db: self._index.alike(db, view, passage, others, model=model))
+    async def kindred(self, view: View, passages: Sequence[int] = (), *, steps: Sequence[StepId] = ()) -> Kindred:
+        return await self._store.searching(lambda db: self._family.kindred(db, view, passages, steps))
 
     async def about(self, view: View, steps: Sequence[StepId]) -> tuple[Claim, ...]:
         return await self._asking(view, lambda witness: witness.about(steps))

@@ -587,4 +587,33 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX run_waiting ON run (due_at, created_at, run, api_key)
         WHERE status IN ('queued', 'running', 'stopping') AND held_until IS NULL;
     """,
+    # 9: which of the things that people said are about the same: a later one, an earlier one, and how they go together
+    """
+    CREATE TABLE kin (                                  -- one scope's lie together; in step with chunk by triggers
+        scope     INTEGER NOT NULL,
+        later     INTEGER NOT NULL,                     -- a chunk
+        earlier   INTEGER NOT NULL,                     -- another one
+        replaces  REAL NOT NULL,                        -- the chance that the later one gives another value
+        repeats   REAL NOT NULL,                        -- that it gives the same
+        PRIMARY KEY (scope, later, earlier)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX kin_of_earlier ON kin (scope, earlier);
+    DROP TRIGGER chunk_unmade;
+    CREATE TRIGGER chunk_unmade AFTER DELETE ON chunk BEGIN
+        DELETE FROM vector WHERE scope = old.scope AND chunk = old.no;
+        DELETE FROM kin WHERE scope = old.scope AND later = old.no;
+        DELETE FROM kin WHERE scope = old.scope AND earlier = old.no;
+    END;
+    DROP TRIGGER chunk_rescoped;
+    CREATE TRIGGER chunk_rescoped AFTER UPDATE OF scope ON chunk WHEN new.scope != old.scope BEGIN
+        UPDATE vector SET scope = new.scope WHERE scope = old.scope AND chunk = old.no;
+        UPDATE kin SET scope = new.scope WHERE scope = old.scope AND later = old.no;
+    END;
+    DROP TRIGGER chunk_rewritten;
+    CREATE TRIGGER chunk_rewritten AFTER UPDATE OF text ON chunk WHEN new.text != old.text BEGIN
+        DELETE FROM vector WHERE scope = new.scope AND chunk = new.no;
+        DELETE FROM kin WHERE scope = new.scope AND later = new.no;
+        DELETE FROM kin WHERE scope = new.scope AND earlier = new.no;
+    END;
+    """,
 )

@@ -10,13 +10,12 @@ import msgspec
 
 from everthread.core.claim import Block, Claim
 from everthread.core.embedding import Embedder
-from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, Tenant
+from everthread.core.ids import LineageId, ScopeId, SessionId, SessionKey, StepId, Tenant
 from everthread.core.memory import Memory, Told, View
 from everthread.core.ports import TokenCounter
 from everthread.errors import Unavailable
 from everthread.memory import rank, render, series, telling
 from everthread.memory.rank import Question, Ranked
-from everthread.memory.series import Series
 from everthread.memory.wording import stems
 
 LEAST_SEARCHED, MOST_SEARCHED = 200, 300  # passages: so many by words, as many by meaning, and as many of both kept
@@ -65,9 +64,9 @@ class Recall:
 
     async def profile(self, view: View, *, room: int) -> Block:
         """What people said of themselves and how they want to be answered, as it is now."""
-        return self._profile(view, await self._memory.standing(view), room)
+        return await self._profile(view, await self._memory.standing(view), room)
 
-    def _profile(self, view: View, standing: Sequence[Claim], room: int) -> Block:
+    async def _profile(self, view: View, standing: Sequence[Claim], room: int) -> Block:
         """As it was written last, if what stands is still the same."""
         name = (view.scope, view.session.lineage if view.session else None, room)
         before = self._written.get(name)
@@ -75,9 +74,19 @@ class Recall:
             return before[1]
         if before is None and len(self._written) >= MOST_WRITTEN:
             self._written.clear()
-        block = render.profile(standing, room=room, counter=self._counter)
+        over = await self._overtaken(view, [claim for claim in standing if render.describes(claim)])
+        kept = [claim for claim in standing if claim.step not in over or claim.pinned or claim.kind == "instruction"]
+        block = render.profile(kept, room=room, counter=self._counter)
         self._written[name] = (standing, block)
         return block
+
+    async def _overtaken(self, view: View, claims: Sequence[Claim]) -> set[StepId | None]:
+        """The steps of those that were said in a turn of which a later one is known to say otherwise."""
+        steps = tuple(dict.fromkeys(claim.step for claim in claims if claim.step is not None))
+        if not steps:
+            return set()
+        found = series.series(await self._memory.kindred(view, steps=steps))
+        return {passage.step for one in found for passage, _ in one.ended}
 
     async def search(self, view: View, question: Question, *, room: int) -> tuple[Ranked, ...]:
         """What was said that fits, the best first; more than there is room for."""
@@ -134,29 +143,16 @@ class Recall:
         steps |= dict.fromkeys(claim.step for claim in first if claim.step is not None)
         claims = await self._memory.about(view, tuple(steps)) if steps else ()
         claims += tuple(await self._replaced(view, noted))
-        told = telling.told(ranked, claims, await self._answers(view, question, ranked, claims))
+        kindred = await self._memory.kindred(view, [one.passage.no for one in ranked[:CONSIDERED]])
         return render.tail(
-            chain(first, told.items),
+            chain(first, telling.told(ranked, claims, series.series(kindred, claims))),
             (*first, *claims),  # what was found is as it stands from here
             room=room,
             counter=self._counter,
             here=view.session.root if view.session else SessionId(""),
             wishes=changed.came,
             withdrawn=changed.went,
-            holds=told.holds,
         )
-
-    async def _answers(
-        self, view: View, question: Question, ranked: Sequence[Ranked], claims: Sequence[Claim]
-    ) -> Series | None:
-        """Which of the turns answer the question, and what holds of them; None where that cannot be told."""
-        turns = series.turns(ranked[:CONSIDERED], question, claims)
-        best = series.anchor(turns)
-        if best is None:
-            return None
-        numbers = [turn.passage.no for turn in turns]
-        near = await self._memory.alike(view, best.passage.no, numbers, model=self._embedder.name)
-        return series.series(turns, question, near, claims)
 
     async def _replaced(self, view: View, claims: Sequence[Claim]) -> list[Claim]:
         """What claims by hand took the place of."""
@@ -166,7 +162,7 @@ class Recall:
     async def _changed(self, view: View, profile: Block, room: int) -> Changed:
         """What came and what went since the profile was written."""
         standing = await self._memory.standing(view)
-        now = self._profile(view, standing, max(room, profile.tokens))
+        now = await self._profile(view, standing, max(room, profile.tokens))
         new = set(now.claims) - set(profile.claims)
         came = [
             claim

@@ -19,18 +19,20 @@ from everthread.core.cause import CAUSE, Cause
 from everthread.core.claim import Draft
 from everthread.core.embedding import Embedder
 from everthread.core.ids import ScopeId, StepId, Tenant, run_id
-from everthread.core.memory import Lag, Memory, Passage, Told, View, Work
+from everthread.core.memory import Kin, Lag, Memory, Passage, Told, View, Work
+from everthread.core.pairing import Pairing
 from everthread.core.ports import Clock, Model, TokenCounter
 from everthread.core.turn import Folding, Prompt
 from everthread.core.usage import Accounts
 from everthread.errors import Failure, StoreUnavailable, Unavailable
-from everthread.memory import drawn, ledger, rank
+from everthread.memory import drawn, ledger, rank, series
 from everthread.memory.notice import notice
 
 logger = logging.getLogger("everthread.memory")
 
 AT_ONCE, FEW = 16, 4  # pieces of work that are read together; and while somebody waits: theirs goes first
 NEAREST = 30  # earlier claims that a new statement is held against
+COMPARED = 12  # other messages that a message is read together with
 MOST_TEXTS = 64  # passages whose vectors are made together
 MOST_ATTEMPTS = 5
 AGAIN_AFTER = timedelta(seconds=2)  # doubled with every attempt
@@ -75,6 +77,7 @@ class Remembering:
         *,
         memory: Memory,
         embedder: Embedder,
+        pairing: Pairing | None = None,
         clock: Clock,
         resting: Callable[[], float],
         model: Model | None = None,
@@ -83,6 +86,7 @@ class Remembering:
     ) -> None:
         self._memory = memory
         self._embedder = embedder
+        self._pairing = pairing
         self._clock = clock
         self._resting = resting  # seconds since anything of a turn was heard
         self._model = model  # draws claims too, if there is one
@@ -142,9 +146,15 @@ class Remembering:
         works = await self._memory.waiting(limit=limit, first=tuple(self._wanted), now=self._clock.now())
         pieces = await self._begun(works)
         vectors = await self._ahead(pieces)
-        ended = [piece for piece in pieces if await self._guarded(piece.work, self._ended(piece, vectors))]
+        ended: list[Piece] = []
+        kin: list[Kin] = []
+        for piece in pieces:
+            found = await self._guarded(piece.work, self._ended(piece, vectors, ended))
+            if found is not None:
+                ended.append(piece)
+                kin += found
         if ended:
-            await self._keep(ended, vectors)
+            await self._keep(ended, vectors, kin)
         async with self._read:
             self._read.notify_all()
         return len(works)
@@ -191,8 +201,9 @@ class Remembering:
         passages = await self._unembedded(work, share + 1)
         return Piece(work, told, drafts, passages[:share], whole=len(passages) <= share)
 
-    async def _ended(self, piece: Piece, vectors: Vectors) -> bool:
-        """Keeps the claims of a piece, and sees to it that its passages have their vectors."""
+    async def _ended(self, piece: Piece, vectors: Vectors, before: Sequence[Piece]) -> list[Kin]:
+        """Keeps the claims of a piece, and sees to it that its passages have their vectors; what its messages have to
+        do with others, those of the pieces read just before among them."""
         work = piece.work
         if piece.told is not None:
             await self._settle(
@@ -201,7 +212,9 @@ class Remembering:
         elif work.kind == "session" and self._model is not None and piece.whole:
             await self._asked(work)
         await self._made(piece.wanted, vectors)
-        return True
+        if self._pairing is None or not self._embedder.dimensions:
+            return []
+        return await self._compared(self._pairing, piece, [*before, piece], vectors)
 
     # --- vectors ------------------------------------------------------------------------------------------------
 
@@ -230,8 +243,30 @@ class Remembering:
             vectors.update(zip(missing, await self._embedder.embed(missing), strict=True))
         return [vectors[text] for text in texts]
 
-    async def _keep(self, pieces: Sequence[Piece], vectors: Vectors) -> None:
-        """Writes the vectors; what was read as a whole is done."""
+    async def _compared(self, pairing: Pairing, piece: Piece, read: Sequence[Piece], vectors: Vectors) -> list[Kin]:
+        """What each message of a piece has to do with those that are like it, by reading two of them together. Those
+        read just now are not found in the store yet."""
+        fresh = [(one, vectors[text]) for other in read for one, text in zip(other.passages, other.wanted, strict=True)]
+        pairs: list[tuple[Passage, Passage]] = []
+        for passage, text in zip(piece.passages, piece.wanted, strict=True):
+            if series.may_tell(passage):
+                likely = await self._like(passage, vectors[text], fresh)
+                pairs += [(one, passage) if series.before(one, passage) else (passage, one) for one in likely]
+        chances = await pairing.compare([(earlier.text, later.text) for earlier, later in pairs])
+        return [Kin(earlier.no, later.no, one) for (earlier, later), one in zip(pairs, chances, strict=True)]
+
+    async def _like(self, passage: Passage, vector: bytes, fresh: Sequence[tuple[Passage, bytes]]) -> list[Passage]:
+        """The messages that are most like one, of those that may be about the same."""
+        known = await self._memory.nearest(passage, vector, model=self._embedder.name, limit=COMPARED)
+        beside = [(one, own) for one, own in fresh if one.thread == passage.thread and series.before(one, passage)]
+        cosines = self._embedder.similarities(vector, [own for _, own in beside])
+        near = [*known, *((cosine, one) for cosine, (one, _) in zip(cosines, beside, strict=True))]
+        near.sort(key=lambda pair: -pair[0])
+        found = {one.no: one for _, one in near if series.may_tell(one) and series.one_voice(one, passage)}
+        return list(found.values())[:COMPARED]
+
+    async def _keep(self, pieces: Sequence[Piece], vectors: Vectors, kin: Sequence[Kin]) -> None:
+        """Writes the vectors, and what has to do with what; what was read as a whole is done."""
         named = [
             (passage.no, vectors[text])
             for piece in pieces
@@ -239,7 +274,7 @@ class Remembering:
             if text in vectors
         ]
         if named:
-            await self._memory.embedded(named, model=self._embedder.name)
+            await self._memory.embedded(named, model=self._embedder.name, kin=kin)
         await self._memory.done(*(piece.work for piece in pieces if piece.whole))
 
     # --- claims -------------------------------------------------------------------------------------------------

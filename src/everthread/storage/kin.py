@@ -1,0 +1,95 @@
+"""Passages that may tell about the same thing: which are to be compared, and what came of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from everthread.core.ids import ScopeId, StepId
+from everthread.core.memory import Chances, Kin, Kindred, Passage, View
+from everthread.storage import sight
+from everthread.storage.index import listed, passages
+from everthread.storage.near import AtHand, Similarities
+from everthread.storage.sight import Paths
+
+AHEAD = 4  # times as many are looked at as are wanted: answers are among them, and other people's words
+LEAST = 0.1  # cosine: below it two statements have nothing to do with each other
+FOLLOWED = 0.2  # chance from which on one statement leads to another
+HOPS = 3  # from one statement to the next
+MOST = 200  # passages that are reached
+
+LINKS = """
+    SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
+        CROSS JOIN kin ON kin.scope = ?1 AND kin.later = asked.value
+    UNION SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
+        CROSS JOIN kin INDEXED BY kin_of_earlier ON kin.scope = ?1 AND kin.earlier = asked.value
+"""
+SAID = """
+    SELECT chunk.no FROM json_each(?) AS asked CROSS JOIN step ON step.tenant = ? AND step.step = asked.value
+        CROSS JOIN chunk INDEXED BY chunk_of_step ON chunk.tenant = step.tenant AND chunk.thread = step.thread
+            AND chunk.lineage = step.lineage AND chunk.seq = step.seq AND chunk.role = 'user'
+"""
+
+
+class Family(msgspec.Struct, frozen=True):
+    """What is needed beside the file."""
+
+    paths: Paths
+    hand: AtHand
+    similarities: Similarities
+
+    def nearest(
+        self, db: sqlite3.Connection, passage: Passage, vector: bytes, *, model: str, limit: int
+    ) -> list[tuple[float, Passage]]:
+        """What people said that is similar to a passage, on the newest paths of its scope; with the cosines."""
+        home = db.execute(
+            "SELECT scope.tenant, scope.scope, scope.no FROM chunk JOIN scope ON scope.no = chunk.scope"
+            " WHERE chunk.no = ?",
+            (passage.no,),
+        ).fetchone()
+        if home is None or not any(vector):
+            return []
+        tenant, name, scope = home
+        seen = sight.whole(db, self.paths, View(tenant, ScopeId(name)), scope)
+        block = self.hand.block(db, scope, model, len(vector))
+        near = block.nearest(self.similarities, vector, seen.sees, AHEAD * limit)
+        apart = [no for no, cosine in near.items() if cosine >= LEAST and no != passage.no]
+        found = [one for one in passages(db, tenant, scope, apart, seen) if one.role == passage.role]
+        return sorted(((near[one.no], one) for one in found), key=lambda pair: -pair[0])[:limit]
+
+    def kindred(
+        self, db: sqlite3.Connection, view: View, numbers: Sequence[int], steps: Sequence[StepId] = ()
+    ) -> Kindred:
+        """All that these passages lead to and that is seen."""
+        scope = sight.scope_number(db, view.tenant, view.scope)
+        if scope is None:
+            return Kindred()
+        said = db.execute(SAID, (listed(steps), view.tenant)) if steps else ()
+        new = {*numbers, *(no for (no,) in said)}
+        reached = set(new)
+        links: dict[tuple[int, int], Kin] = {}
+        for _ in range(HOPS):
+            for later, earlier, replaces, repeats in db.execute(LINKS, (scope, listed(sorted(new)))):
+                links[earlier, later] = Kin(earlier, later, Chances(replaces, repeats))
+            likely = [pair for pair, kin in links.items() if kin.chances.either >= FOLLOWED]
+            new = {no for pair in likely for no in pair} - reached
+            if not new or len(reached) + len(new) > MOST:
+                break
+            reached |= new
+        if not links:
+            return Kindred()
+        seen = sight.whole(db, self.paths, view, scope)
+        found = tuple(passages(db, view.tenant, scope, reached, seen))
+        known = {passage.no for passage in found}
+        return Kindred(found, tuple(kin for pair, kin in links.items() if known.issuperset(pair)))
+
+
+def keep(db: sqlite3.Connection, found: Sequence[Kin]) -> None:
+    """Keeps them, where both passages are there and in one scope."""
+    db.executemany(
+        "INSERT OR REPLACE INTO kin SELECT later.scope, later.no, earlier.no, ?, ? FROM chunk AS later"
+        " JOIN chunk AS earlier ON earlier.no = ? AND earlier.scope = later.scope WHERE later.no = ?",
+        [(one.chances.replaces, one.chances.repeats, one.earlier, one.later) for one in found],
+    )
