@@ -161,6 +161,7 @@ def undone(db: object) -> None:
         "ALTER TABLE api_key DROP COLUMN requests_per_minute",
         "ALTER TABLE api_key DROP COLUMN tokens_per_day",
         "ALTER TABLE api_key DROP COLUMN concurrent",
+        "DROP TABLE kin",
         "DELETE FROM migration WHERE number >= 6",
     ):
         db.execute(statement)  # type: ignore[attr-defined]
