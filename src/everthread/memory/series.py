@@ -110,22 +110,24 @@ def by_hand(claims: Sequence[Claim]) -> set[StepId]:
 def together(said: Sequence[Passage], links: Links) -> list[Strand]:
     """The statements, the oldest first, by what they are about."""
     strands: list[Strand] = []
+    place_of: dict[int, int] = {}  # in which strand each passage is
+    compared: dict[int, list[int]] = {}
+    for earlier, later in links:
+        compared.setdefault(later, []).append(earlier)
     for passage in said:
-        likely = [(continues(passage, strand.members, links), at) for at, strand in enumerate(strands)]
-        chance, at = max(likely, default=(0.0, 0))
-        if chance >= JOINS:
-            strands[at].members.append(passage)
-            continue
-        if chance >= DOUBTS:
-            strands[at].doubtful.append(passage)
-        strands.append(Strand([passage]))
+        fits: dict[int, list[float]] = {}
+        for earlier in compared.get(passage.no, ()):
+            if earlier in place_of:
+                fits.setdefault(place_of[earlier], []).append(links[earlier, passage.no].either)
+        chance, at = max(((sum(some) / len(some), at) for at, some in fits.items()), default=(0.0, 0))
+        if chance < JOINS:
+            if chance >= DOUBTS:
+                strands[at].doubtful.append(passage)
+            at = len(strands)
+            strands.append(Strand([]))
+        strands[at].members.append(passage)
+        place_of[passage.no] = at
     return strands
-
-
-def continues(passage: Passage, members: Sequence[Passage], links: Links) -> float:
-    """How likely a statement is about what those are about that it was read together with."""
-    known = [links[pair].either for one in members if (pair := (one.no, passage.no)) in links]
-    return sum(known) / len(known) if known else 0.0
 
 
 def told(strand: Strand, alone: Container[int], links: Links) -> Series:
