@@ -322,6 +322,12 @@ async def test_what_goes_together_is_found_from_one_to_the_next(world: World) ->
     assert found.kin[0].chances == Chances(0.75, 0.125)
 
 
+async def test_what_goes_together_is_found_from_a_step(world: World) -> None:
+    session, _ = await related(world, fresh("s", "k"))
+    found = await world.memory.kindred(all_of(session), steps=[await world.last(session)])
+    assert {passage.text for passage in found.passages} == {"zebra zoo", "zebra bazaar", "zebra azure"}
+
+
 async def test_kin_of_another_scope_or_tenant_is_not_seen(world: World) -> None:
     session, known = await related(world, fresh("s", "k"))
     other = await world.say(fresh("o", "another"), "zebra", "x")

@@ -76,6 +76,12 @@ def test_where_it_is_not_clear_neither_is_picked() -> None:
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
+def test_a_doubt_does_not_reverse_what_was_only_said_again() -> None:
+    (one,) = found((1, 5, 0.0, 0.95), (5, 9, 0.25, 0.0), (1, 9, 0.25, 0.0))
+    assert (one.newest.no, one.sure, one.ended) == (9, False, [])
+    assert numbers(one.undoubted) == (5, [], [1])
+
+
 def test_what_is_about_something_else_raises_no_doubt() -> None:
     both = found((1, 5, 0.9, 0.0), (5, 9, 0.3, 0.0), (9, 11, 0.9, 0.0))
     assert [(numbers(one), one.sure) for one in both] == [((5, [1], []), True), ((11, [9], []), True)]
@@ -138,6 +144,8 @@ def test_every_statement_is_in_one_series_at_most_and_each_is_in_order(
     told = [passage.no for one in made for passage in one.passages]
     assert len(told) == len(set(told))
     for one in made:
-        in_time = [passage.no for passage in reversed((one.newest, *one.same, *one.earlier))]
+        settled = one.undoubted
+        doubted = () if one.sure else (one.newest,)
+        in_time = [passage.no for passage in reversed((*doubted, settled.newest, *settled.same, *settled.earlier))]
         assert in_time == sorted(in_time)
         assert len(in_time) > 1

@@ -125,6 +125,12 @@ def test_a_doubt_is_told_where_both_sides_were_found_and_brings_nothing_along() 
     assert shown(told([Ranked(OTTO, 2.0)], [], [doubt])) == ["We call the cat Otto. over The cat is called Luna."]
 
 
+def test_what_was_only_said_again_takes_nothing_from_its_claims() -> None:
+    ranked = [Ranked(passage(1, "We rent from Mr. Novak."), 2.0), Ranked(passage(5, "We rent from Mr. Petit."), 1.9)]
+    again = Series(passage(7, "Mr. Petit again."), (), (ranked[1].passage,))
+    assert shown(told(ranked, [OLD, NEW], [again])) == ["<c1>", "<c5>"]
+
+
 def test_claims_do_not_contradict_a_series() -> None:
     ranked = [Ranked(passage(1, "We rent from Mr. Novak."), 2.0), Ranked(passage(5, "We rent from Mr. Petit."), 1.9)]
     back = Series(ranked[0].passage, (ranked[1].passage,))

@@ -45,9 +45,10 @@ class Together:
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[Chances]:
         if not self._able or not pairs:
             return [NOTHING] * len(pairs)
-        found = [await self._lane.run(self._compare, pair) for pair in pairs]
-        self._rest()
-        return found
+        try:
+            return [await self._lane.run(self._compare, pair) for pair in pairs]
+        finally:
+            self._rest()
 
     async def close(self) -> None:
         if self._resting is not None:

@@ -30,7 +30,7 @@ class Series(msgspec.Struct, frozen=True):
 
     newest: Passage
     earlier: tuple[Passage, ...]
-    same: tuple[Passage, ...] = ()  # gave the newest value before: it holds since then
+    same: tuple[Passage, ...] = ()  # gave the value that holds, if one is sure to, before: it holds since then
     sure: bool = True  # the newest is about the same thing; else either it holds, or the one before it still does
 
     @property
@@ -46,7 +46,7 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def undoubted(self) -> Series:
         """Without a newest one that may be about something else."""
-        return self if self.sure else Series(self.earlier[0], self.earlier[1:])
+        return self if self.sure else Series(self.earlier[0], self.earlier[1:], self.same)
 
     @property
     def since(self) -> datetime:
@@ -133,10 +133,9 @@ def together(said: Sequence[Passage], links: Links) -> list[Strand]:
 def told(strand: Strand, alone: Container[int], links: Links) -> Series:
     """Where something was said since that may be about the same, and is about nothing else, either of them holds."""
     members = strand.members
-    newer = [one for one in strand.doubtful if before(members[-1], one) and one.no in alone]
-    if newer:
-        return Series(newer[-1], tuple(reversed(members)), sure=False)
     at = len(members) - 1
     while at > 0 and links.get((members[at - 1].no, members[at].no), NOTHING).repeats >= SAME:
         at -= 1
-    return Series(members[-1], tuple(reversed(members[:at])), tuple(reversed(members[at:-1])))
+    settled = Series(members[-1], tuple(reversed(members[:at])), tuple(reversed(members[at:-1])))
+    newer = [one for one in strand.doubtful if before(members[-1], one) and one.no in alone]
+    return Series(newer[-1], (settled.newest, *settled.earlier), settled.same, sure=False) if newer else settled

@@ -54,7 +54,8 @@ class Told:
     def __init__(self, found: Sequence[Series]) -> None:
         self._of = {passage.no: one for one in found for passage in one.passages}
         self.over = {passage.no: later.seq for one in found for passage, later in one.ended}
-        self.steps = {passage.step for one in found for passage in one.passages}
+        changed = (one for one in found if one.earlier)
+        self.steps = {passage.step for one in changed for passage in one.passages if passage.step is not None}
         self.shown: set[int] = set()
 
     def begun(self, passage: Passage) -> Series | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from itertools import islice
 
 import msgspec
 
@@ -18,13 +19,14 @@ AHEAD = 4  # times as many are looked at as are wanted: answers are among them, 
 LEAST = 0.1  # cosine: below it two statements have nothing to do with each other
 FOLLOWED = 0.2  # chance from which on one statement leads to another
 HOPS = 3  # from one statement to the next
-MOST = 200  # passages that are reached
+MOST = 120  # passages that are reached from those asked for, the likeliest first
 
 LINKS = """
     SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
         CROSS JOIN kin ON kin.scope = ?1 AND kin.later = asked.value
     UNION SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
         CROSS JOIN kin INDEXED BY kin_of_earlier ON kin.scope = ?1 AND kin.earlier = asked.value
+    LIMIT 2000
 """
 SAID = """
     SELECT chunk.no FROM json_each(?) AS asked CROSS JOIN step ON step.tenant = ? AND step.step = asked.value
@@ -68,14 +70,15 @@ class Family(msgspec.Struct, frozen=True):
             return Kindred()
         said = db.execute(SAID, (listed(steps), view.tenant)) if steps else ()
         new = {*numbers, *(no for (no,) in said)}
-        reached = set(new)
+        reached, begun = set(new), len(new)
         links: dict[tuple[int, int], Kin] = {}
         for _ in range(HOPS):
             for later, earlier, replaces, repeats in db.execute(LINKS, (scope, listed(sorted(new)))):
                 links[earlier, later] = Kin(earlier, later, Chances(replaces, repeats))
-            likely = [pair for pair, kin in links.items() if kin.chances.either >= FOLLOWED]
-            new = {no for pair in likely for no in pair} - reached
-            if not new or len(reached) + len(new) > MOST:
+            likely = sorted((kin for kin in links.values() if kin.chances.either >= FOLLOWED), key=by_chance)
+            led = dict.fromkeys(no for kin in likely for no in (kin.later, kin.earlier) if no not in reached)
+            new = set(islice(led, MOST + begun - len(reached)))
+            if not new:
                 break
             reached |= new
         if not links:
@@ -84,6 +87,11 @@ class Family(msgspec.Struct, frozen=True):
         found = tuple(passages(db, view.tenant, scope, reached, seen))
         known = {passage.no for passage in found}
         return Kindred(found, tuple(kin for pair, kin in links.items() if known.issuperset(pair)))
+
+
+def by_chance(kin: Kin) -> tuple[float, int]:
+    """The likeliest first, the newest of those."""
+    return (-kin.chances.either, -kin.later)
 
 
 def keep(db: sqlite3.Connection, found: Sequence[Kin]) -> None:

@@ -85,8 +85,10 @@ class Recall:
         steps = tuple(dict.fromkeys(claim.step for claim in claims if claim.step is not None))
         if not steps:
             return set()
-        found = series.series(await self._memory.kindred(view, steps=steps))
-        return {passage.step for one in found for passage, _ in one.ended}
+        kindred = await self._memory.kindred(view, steps=steps)
+        said = tuple(dict.fromkeys(one.step for one in kindred.passages if one.step is not None))
+        found = series.series(kindred, await self._memory.about(view, said) if said else ())
+        return {passage.step for one in found for passage, _ in one.ended if passage.step is not None}
 
     async def search(self, view: View, question: Question, *, room: int) -> tuple[Ranked, ...]:
         """What was said that fits, the best first; more than there is room for."""

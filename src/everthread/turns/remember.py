@@ -212,7 +212,7 @@ class Remembering:
         elif work.kind == "session" and self._model is not None and piece.whole:
             await self._asked(work)
         await self._made(piece.wanted, vectors)
-        if self._pairing is None or not self._embedder.dimensions:
+        if self._pairing is None or self._pairing.name == "none" or not self._embedder.dimensions:
             return []
         return await self._compared(self._pairing, piece, [*before, piece], vectors)
 
@@ -252,7 +252,12 @@ class Remembering:
             if series.may_tell(passage):
                 likely = await self._like(passage, vectors[text], fresh)
                 pairs += [(one, passage) if series.before(one, passage) else (passage, one) for one in likely]
-        chances = await pairing.compare([(earlier.text, later.text) for earlier, later in pairs])
+        try:
+            async with asyncio.timeout(SLOWEST / 2):
+                chances = await pairing.compare([(earlier.text, later.text) for earlier, later in pairs])
+        except (Unavailable, TimeoutError) as failure:  # it is found again all the same
+            logger.warning("messages could not be read together: %s", type(failure).__name__)
+            return []
         return [Kin(earlier.no, later.no, one) for (earlier, later), one in zip(pairs, chances, strict=True)]
 
     async def _like(self, passage: Passage, vector: bytes, fresh: Sequence[tuple[Passage, bytes]]) -> list[Passage]:
