@@ -84,6 +84,9 @@ class Chances(msgspec.Struct, frozen=True, gc=False):
         return self.replaces + self.repeats
 
 
+UNRELATED = Chances(0.0, 0.0)
+
+
 class Kin(msgspec.Struct, frozen=True, gc=False):
     """Two passages, by their numbers, that may tell about the same thing."""
 

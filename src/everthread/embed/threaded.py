@@ -40,7 +40,7 @@ class Kind(msgspec.Struct, frozen=True):
 
     def installed(self) -> bool:
         """Whether its packages are there; none of them is imported."""
-        return all(importlib.util.find_spec(package) is not None for package in self.needs)
+        return installed(self.needs)
 
     def load(self) -> Encoder:
         try:
@@ -48,6 +48,10 @@ class Kind(msgspec.Struct, frozen=True):
         except ImportError as error:
             raise Unloadable(str(error)) from error
         return encoder
+
+
+def installed(packages: Sequence[str]) -> bool:
+    return all(importlib.util.find_spec(package) is not None for package in packages)
 
 
 class Threaded:

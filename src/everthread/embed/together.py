@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import logging
 from collections.abc import Sequence
 from typing import Protocol
 
-from everthread.core.memory import Chances
+from everthread.core.memory import UNRELATED, Chances
 from everthread.core.pairing import Pairing
 from everthread.embed import heap
 from everthread.embed.encoder import Unloadable
-from everthread.embed.threaded import Lane, stand_back
+from everthread.embed.threaded import Lane, installed, stand_back
 
 log = logging.getLogger("everthread.embed")
 
 MOST = 32  # that wait for the thread
 NEEDS = ("numpy", "onnxruntime")
 IDLE = 60.0  # seconds after which the model is put away: it takes some 35 MB, and is back in 0.1 s
-NOTHING = Chances(0.0, 0.0)
 
 
 class Reader(Protocol):
@@ -44,7 +42,7 @@ class Together:
 
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[Chances]:
         if not self._able or not pairs:
-            return [NOTHING] * len(pairs)
+            return [UNRELATED] * len(pairs)
         try:
             return [await self._lane.run(self._compare, pair) for pair in pairs]
         finally:
@@ -69,7 +67,7 @@ class Together:
     def _compare(self, pair: tuple[str, str]) -> Chances:
         reader = self._reader or (self._loaded() if self._able else None)
         self._reader = reader
-        return reader.compare(pair) if reader is not None else NOTHING
+        return reader.compare(pair) if reader is not None else UNRELATED
 
     def _loaded(self) -> Reader | None:
         try:
@@ -83,4 +81,4 @@ class Together:
 
 def best() -> Pairing | None:
     """What reads statements together, if its packages are installed."""
-    return Together() if all(importlib.util.find_spec(package) is not None for package in NEEDS) else None
+    return Together() if installed(NEEDS) else None

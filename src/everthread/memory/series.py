@@ -13,7 +13,7 @@ import msgspec
 
 from everthread.core.claim import Claim
 from everthread.core.ids import StepId
-from everthread.core.memory import Chances, Kindred, Passage
+from everthread.core.memory import UNRELATED, Chances, Kindred, Passage
 from everthread.core.sentences import own_words
 from everthread.memory.weigh import is_mine
 
@@ -22,7 +22,6 @@ DOUBTS = 0.2  # from which on it may
 SAME = 0.8  # chance that it gives no other value
 
 Links = Mapping[tuple[int, int], Chances]  # by the numbers of the earlier and the later passage
-NOTHING = Chances(0.0, 0.0)
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -134,7 +133,7 @@ def told(strand: Strand, alone: Container[int], links: Links) -> Series:
     """Where something was said since that may be about the same, and is about nothing else, either of them holds."""
     members = strand.members
     at = len(members) - 1
-    while at > 0 and links.get((members[at - 1].no, members[at].no), NOTHING).repeats >= SAME:
+    while at > 0 and links.get((members[at - 1].no, members[at].no), UNRELATED).repeats >= SAME:
         at -= 1
     settled = Series(members[-1], tuple(reversed(members[:at])), tuple(reversed(members[at:-1])))
     newer = [one for one in strand.doubtful if before(members[-1], one) and one.no in alone]
