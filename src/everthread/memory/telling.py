@@ -19,17 +19,23 @@ LEADING = 2  # of a series: what holds and what held last stand together; the ot
 
 
 def told(
-    ranked: Sequence[Ranked], claims: Sequence[Claim], found: Sequence[Series] = ()
+    ranked: Sequence[Ranked],
+    claims: Sequence[Claim],
+    found: Sequence[Series] = (),
+    *,
+    overtaken: Collection[StepId] = (),
 ) -> Iterator[Claim | Recalled | Held]:
     """What is to be shown, the best first, each thing once. Before a passage to the point comes what holds and what
     held of the series that it belongs to, and what its claims changed, were changed by, or have their cause in. Of a
-    passage that says no more than these, only these. A doubt is told where both its sides were found."""
-    if not ranked:
-        return
-    least = TO_THE_POINT * ranked[0].score
+    passage that says no more than these, only these. A doubt is told where both its sides were found. The series of
+    turns that were overtaken come first: the prompt tells elsewhere what they say."""
+    least = TO_THE_POINT * ranked[0].score if ranked else 0.0
     apt = {one.passage.no for one in ranked if one.score >= least}
     drawn = Drawn(claims)
     known = Told([one if one.sure or apt.issuperset(numbers(leading(one))) else one.undoubted for one in found])
+    for passage in known.passages(overtaken):
+        if (own := known.begun(passage)) is not None:
+            yield held(own, drawn)
     shown: set[str] = set()
     for one in ranked:
         passage = one.passage
@@ -52,11 +58,16 @@ class Told:
     """Series, and which of their passages have been shown."""
 
     def __init__(self, found: Sequence[Series]) -> None:
+        self._found = found
         self._of = {passage.no: one for one in found for passage in one.passages}
         self.over = {passage.no: later.seq for one in found for passage, later in one.ended}
         changed = (one for one in found if one.earlier)
         self.steps = {passage.step for one in changed for passage in one.passages if passage.step is not None}
         self.shown: set[int] = set()
+
+    def passages(self, steps: Collection[StepId]) -> list[Passage]:
+        """Those of these steps, that do not hold any more."""
+        return [one for own in self._found for one, _ in own.ended if one.step in steps]
 
     def begun(self, passage: Passage) -> Series | None:
         """The series that a passage belongs to, if nothing of it was shown; from now on its first ones are."""

@@ -34,6 +34,15 @@ class Changed(msgspec.Struct, frozen=True):
     came: Sequence[Claim] = ()  # wishes, and what was pinned
     went: Sequence[Claim] = ()
     facts: Sequence[Claim] = ()  # that were replaced by others
+    overtaken: Sequence[StepId] = ()  # turns that tell facts of which a later turn says otherwise
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A profile, what stood when it was written, and the turns of what was left out because a later one overtook it."""
+
+    standing: Sequence[Claim]
+    block: Block
+    overtaken: frozenset[StepId]
 
 
 UNCHANGED = Changed()
@@ -49,7 +58,7 @@ class Recall:
         self._memory = memory
         self._embedder = embedder
         self._counter = counter
-        self._written: dict[tuple[ScopeId, LineageId | None, int], tuple[Sequence[Claim], Block]] = {}
+        self._written: dict[tuple[ScopeId, LineageId | None, int], Written] = {}
 
     async def scope(self, tenant: Tenant, key: SessionKey) -> ScopeId | None:
         return await self._memory.scope(tenant, key)
@@ -64,31 +73,31 @@ class Recall:
 
     async def profile(self, view: View, *, room: int) -> Block:
         """What people said of themselves and how they want to be answered, as it is now."""
-        return await self._profile(view, await self._memory.standing(view), room)
+        return (await self._profile(view, await self._memory.standing(view), room)).block
 
-    async def _profile(self, view: View, standing: Sequence[Claim], room: int) -> Block:
+    async def _profile(self, view: View, standing: Sequence[Claim], room: int) -> Written:
         """As it was written last, if what stands is still the same."""
         name = (view.scope, view.session.lineage if view.session else None, room)
         before = self._written.get(name)
-        if before is not None and before[0] is standing:
-            return before[1]
+        if before is not None and before.standing is standing:
+            return before
         if before is None and len(self._written) >= MOST_WRITTEN:
             self._written.clear()
         over = await self._overtaken(view, [claim for claim in standing if render.describes(claim)])
-        kept = [claim for claim in standing if claim.step not in over or claim.pinned or claim.kind == "instruction"]
+        kept = [claim for claim in standing if claim.step not in over or stays(claim)]
         block = render.profile(kept, room=room, counter=self._counter)
-        self._written[name] = (standing, block)
-        return block
+        self._written[name] = Written(standing, block, over)
+        return self._written[name]
 
-    async def _overtaken(self, view: View, claims: Sequence[Claim]) -> set[StepId | None]:
+    async def _overtaken(self, view: View, claims: Sequence[Claim]) -> frozenset[StepId]:
         """The steps of those that were said in a turn of which a later one is known to say otherwise."""
         steps = tuple(dict.fromkeys(claim.step for claim in claims if claim.step is not None))
         if not steps:
-            return set()
+            return frozenset()
         kindred = await self._memory.kindred(view, steps=steps)
         said = tuple(dict.fromkeys(one.step for one in kindred.passages if one.step is not None))
         found = series.series(kindred, await self._memory.about(view, said) if said else ())
-        return {passage.step for one in found for passage, _ in one.ended if passage.step is not None}
+        return frozenset(passage.step for one in found for passage, _ in one.ended if passage.step is not None)
 
     async def search(self, view: View, question: Question, *, room: int) -> tuple[Ranked, ...]:
         """What was said that fits, the best first; more than there is room for."""
@@ -143,11 +152,14 @@ class Recall:
         first = (*changed.facts, *noted)
         steps = dict.fromkeys(one.passage.step for one in ranked[:CONSIDERED] if one.passage.step is not None)
         steps |= dict.fromkeys(claim.step for claim in first if claim.step is not None)
+        steps |= dict.fromkeys(changed.overtaken)
         claims = await self._memory.about(view, tuple(steps)) if steps else ()
         claims += tuple(await self._replaced(view, noted))
-        kindred = await self._memory.kindred(view, [one.passage.no for one in ranked[:CONSIDERED]])
+        numbers = [one.passage.no for one in ranked[:CONSIDERED]]
+        kindred = await self._memory.kindred(view, numbers, steps=changed.overtaken)
+        found = series.series(kindred, claims)
         return render.tail(
-            chain(first, telling.told(ranked, claims, series.series(kindred, claims))),
+            chain(first, telling.told(ranked, claims, found, overtaken=changed.overtaken)),
             (*first, *claims),  # what was found is as it stands from here
             room=room,
             counter=self._counter,
@@ -165,12 +177,9 @@ class Recall:
         """What came and what went since the profile was written."""
         standing = await self._memory.standing(view)
         now = await self._profile(view, standing, max(room, profile.tokens))
-        new = set(now.claims) - set(profile.claims)
-        came = [
-            claim
-            for claim in standing
-            if claim.id in new and (claim.kind == "instruction" or claim.pinned) and not in_window(claim, view)
-        ]
+        known = set(profile.claims)
+        new = set(now.block.claims) - known
+        came = [claim for claim in standing if claim.id in new and stays(claim) and not in_window(claim, view)]
         holding = {claim.id for claim in standing}
         left = [await self._memory.claim(view.tenant, claim) for claim in profile.claims if claim not in holding]
         gone = [kept.claim for kept in left if kept is not None and kept.claim.state != "current"]
@@ -178,6 +187,11 @@ class Recall:
             came,
             [claim for claim in gone if claim.kind == "instruction" or claim.state == "retracted"],
             [claim for claim in gone if claim.kind != "instruction" and claim.state != "retracted"],
+            [
+                claim.step
+                for claim in standing
+                if claim.id in known and claim.step in now.overtaken and not stays(claim)
+            ],
         )
 
     async def _vector(self, text: str) -> bytes | None:
@@ -199,6 +213,11 @@ def ends(text: str) -> str:
     """A text, or of a long one its beginning and its end: what is asked stands there, and a vector takes its time."""
     half = LONGEST_QUESTION // 2
     return text if len(text) <= LONGEST_QUESTION else f"{text[:half]}\n{text[-half:]}"
+
+
+def stays(claim: Claim) -> bool:
+    """Whether it is in the profile whatever later turns say: a person put it there, or would have to take it back."""
+    return claim.pinned or claim.kind == "instruction"
 
 
 def in_window(claim: Claim, view: View) -> bool:
