@@ -21,7 +21,16 @@ CHAT = (
     "I need three ideas for a birthday present.", "Explain how tides work, please.", "Perfect, thank you!",
 )  # fmt: skip
 
-Pair = tuple[str, str, int]  # an earlier statement, a later one, and what it does
+Pair = tuple[str, str, int, str]  # an earlier statement, a later one, what it does, and the kind of talk it is
+
+KINDS = {
+    "state": 0, "first": 0, "change": 1, "back": 1, "again": 2,
+    "idea": 3, "hypothetical": 3, "musing": 3, "plan": 4, "undecided": 4, "question": 5, "asks": 5, "refused": 6,
+    "other": 7, "others": 7, "past": 8, "longago": 8, "lookback": 8, "rumour": 9, "mistake": 9, "mistaken": 9,
+    "complaint": 10, "trouble": 10, "before": 10, "praise": 10, "reason": 11, "after": 11, "detail": 12, "same": 13,
+    "neighbour": 14, "chat": 15,
+}  # fmt: skip
+UNKNOWN = -100  # as torch leaves it out
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ def slot(author: str, raw: dict[str, Any]) -> Slot:
 def pairs(own: Slot, like: Sequence[Slot], beside: Sequence[Slot], chance: Random) -> list[Pair]:
     """Some pairs of one slot, others each time; `like` are those of its author that sound like it, `beside` all."""
     made = [*together(own, chance), *apart(own, like, chance)]
-    return [(around(one, beside, chance), around(other, beside, chance), what) for one, other, what in made]
+    return [(around(one, beside, chance), around(other, beside, chance), what, kind) for one, other, what, kind in made]
 
 
 def together(own: Slot, chance: Random) -> Iterator[Pair]:
@@ -78,17 +87,17 @@ def together(own: Slot, chance: Random) -> Iterator[Pair]:
             held = [said for value, said in telling if value == old]
             if not held or chance.random() < 0.3:
                 held = [said for value, said in telling if value != new]
-            yield chance.choice(held), text, REPLACES
+            yield chance.choice(held), text, REPLACES, "change"
         elif kind < 0.74:
             old, _, text = chance.choice(own.refers)
             if held := [said for value, said in telling if value == old]:
-                yield chance.choice(held), text, REPLACES
+                yield chance.choice(held), text, REPLACES, "change"
         else:
             new, text = chance.choice(telling)
-            yield chance.choice([said for value, said in telling if value != new]), text, REPLACES
+            yield chance.choice([said for value, said in telling if value != new]), text, REPLACES, "change"
     value, text = chance.choice(own.again) if chance.random() < 0.6 else chance.choice(telling)
     if same := [said for other, said in telling if other == value and said != text]:
-        yield chance.choice(same), text, REPEATS
+        yield chance.choice(same), text, REPEATS, "again"
 
 
 def apart(own: Slot, like: Sequence[Slot], chance: Random) -> Iterator[Pair]:
@@ -97,25 +106,24 @@ def apart(own: Slot, like: Sequence[Slot], chance: Random) -> Iterator[Pair]:
     def told(slot: Slot = own) -> str:
         return chance.choice(slot.telling)[1]
 
-    def idle(slot: Slot = own) -> str:
-        return chance.choice(slot.not_now)[1]
-
-    for number in range(7):
-        yield (told(), idle(), NEITHER) if number < 4 else (idle(), told(), NEITHER)
+    for number, (kind, text) in enumerate(chance.choices(own.not_now, k=7)):
+        yield (told(), text, NEITHER, kind) if number < 4 else (text, told(), NEITHER, "state")
     for text in chance.sample(own.neighbours, 3):
-        yield (told(), text, NEITHER) if chance.random() < 0.6 else (text, told(), NEITHER)
-    for other in chance.sample(like, min(2, len(like))):
-        yield (told(), told(other), NEITHER) if chance.random() < 0.5 else (told(other), told(), NEITHER)
-    one, other_one = chance.sample(own.neighbours, 2)
-    (_, idle_one), (_, other_idle) = chance.sample(own.not_now, 2)
-    rarely = [
-        (0.5, (one, other_one)),
-        (0.6, (idle_one, other_idle)),
-        (0.4, (told(), idle(chance.choice(like)))),
-        (0.25, (told(), chance.choice(CHAT))),
-        (0.25, (told(), chance.choice(own.questions))),
+        one, other = (told(), text) if chance.random() < 0.6 else (text, told())
+        yield one, other, NEITHER, "neighbour"
+    for slot in chance.sample(like, min(2, len(like))):
+        one, other = (told(), told(slot)) if chance.random() < 0.5 else (told(slot), told())
+        yield one, other, NEITHER, "neighbour"
+    (_, idle_one), (kind, other_idle) = chance.sample(own.not_now, 2)
+    strange, talk = chance.choice(chance.choice(like).not_now)
+    rarely: list[tuple[float, tuple[str, str, str]]] = [
+        (0.5, (*chance.sample(own.neighbours, 2), "neighbour")),
+        (0.6, (idle_one, other_idle, kind)),
+        (0.4, (told(), talk, strange)),
+        (0.25, (told(), chance.choice(CHAT), "chat")),
+        (0.25, (told(), chance.choice(own.questions), "question")),
     ]
-    yield from ((*texts, NEITHER) for often, texts in rarely if chance.random() < often)
+    yield from ((one, other, NEITHER, kind) for often, (one, other, kind) in rarely if chance.random() < often)
 
 
 def around(text: str, beside: Sequence[Slot], chance: Random) -> str:

@@ -9,9 +9,11 @@ import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import onnx
 import torch
+from corpus import KINDS
 from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
@@ -65,7 +67,8 @@ class Body(nn.Module):
 
 
 class Pairs(nn.Module):
-    """Of an earlier and a later statement: logits for what the later one does to the earlier (`corpus.NEITHER` ...)."""
+    """Of an earlier and a later statement: logits for what the later one does to the earlier (`corpus.NEITHER` ...);
+    and, to learn from, for the kind of talk that it is (`corpus.KINDS`)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,13 +76,14 @@ class Pairs(nn.Module):
         self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * WIDTH, WIDTH), nn.GELU(), nn.Linear(WIDTH, 3))
         nn.init.zeros_(self.head[3].weight)
         nn.init.zeros_(self.head[3].bias)
+        self.kind = nn.Linear(2 * WIDTH, 1 + max(KINDS.values()))
 
-    def forward(self, ids: Tensor, side: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, side: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         states = self.body(ids, side, mask)
         shown = mask.to(states.dtype)[:, :, None]
         mean = (states * shown).sum(1) / shown.sum(1)
-        logits: Tensor = self.head(torch.cat([states[:, 0], mean], 1))
-        return logits.float()
+        whole = torch.cat([states[:, 0], mean], 1)
+        return self.head(whole).float(), self.kind(whole).float()
 
 
 def pretrained() -> Pairs:
@@ -120,11 +124,11 @@ def cut(text: str) -> list[int]:
     return ids if len(ids) <= MOST else [*ids[: MOST - 1], ids[-1]]
 
 
-def length(pair: Sequence[str]) -> int:
+def length(pair: Sequence[Any]) -> int:
     return len(cut(pair[0])) + len(cut(pair[1]))
 
 
-def batch(pairs: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor, Tensor]:
+def batch(pairs: Sequence[Sequence[Any]]) -> tuple[Tensor, Tensor, Tensor]:
     """Ids, sides and mask of some pairs, each an earlier and a later statement."""
     longest = max(map(length, pairs)) - 1
     ids, side, mask = (torch.zeros(len(pairs), longest, dtype=torch.long) for _ in range(3))

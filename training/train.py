@@ -1,20 +1,25 @@
 """Trains the model that reads two statements together.
 
-python training/train.py --out pairs.pt                    of all authors
-python training/train.py --out pairs.pt --leave-out f      all but one, and measures on that one after each round
+python training/train.py --out pairs.pt                       of all authors and families
+python training/train.py --out pairs.pt --leave-out f,7       without an author and a family, which it measures on
+python training/train.py --out more.pt --begin pairs.pt       goes on
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
+import corpus
+import families
+import judged
 import torch
-from corpus import NEITHER, REPLACES, Pair, Slot, pairs, slots
+from corpus import KINDS, NEITHER, REPLACES, UNKNOWN, Pair, Slot, slots
 from network import Pairs, batch, length, pretrained
 from torch import Tensor, nn
 from torch.nn import functional
@@ -26,11 +31,14 @@ from everthread.memory.weigh import is_mine
 
 HERE = Path(__file__).parent
 SIZE, AT_ONCE = 64, 32  # pairs of a step; that are computed together, of like length
-RATE, HEAD_RATE, WARM = 8e-5, 4e-4, 0.06
+RATE, HEAD_RATE, WARM = 7e-5, 3e-4, 0.06
 SMOOTH = 0.03
+KIND = 0.25  # how much the kind of talk counts beside what it does
+STEADY = 0.998  # of the mean of the weights, from one step to the next: the mean is what is kept
 LIKE = 8  # slots of the same author that sound like one
 MADE_UP = 130  # conversations of each family that is open to those who write rules
 NEAR = 12  # earlier statements that one is read together with, as the server does
+FROM_FAMILIES, FEW = 0.7, 8  # of the conversations; slots of an author that are too few for one
 HARD, FAR = 2.2, 0.33  # pairs that do not go together for each that does: near ones, others
 
 
@@ -78,9 +86,9 @@ def made_up(told: Conversation, vectors: Vectors, chance: Random) -> list[Pair]:
             fact, value = values.get(earlier, (-1, ""))
             following, new = values.get(later, (-2, ""))
             if fact != following:
-                wrong.append((float(near[later, earlier]), (one.text, other.text, NEITHER)))
+                wrong.append((float(near[later, earlier]), (one.text, other.text, NEITHER, "")))
             elif value != new:
-                right.append((one.text, other.text, REPLACES))
+                right.append((one.text, other.text, REPLACES, "change"))
     wrong.sort(key=lambda pair: -pair[0])
     hard, far = wrong[: 3 * len(right)], wrong[3 * len(right) :]
     chosen = chance.sample(hard, min(len(hard), int(HARD * len(right))))
@@ -94,10 +102,18 @@ def steps(drawn: Sequence[Pair]) -> Iterator[list[list[Pair]]]:
         yield [some[at : at + AT_ONCE] for at in range(0, SIZE, AT_ONCE)]
 
 
-def logits(model: Pairs, some: Sequence[Pair]) -> Tensor:
+def logits(model: Pairs, some: Sequence[Pair]) -> tuple[Tensor, Tensor]:
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found: Tensor = model(*batch(some))
+        found: tuple[Tensor, Tensor] = model(*batch(some))
     return found
+
+
+def loss_of(model: Pairs, some: Sequence[Pair]) -> Tensor:
+    does, kinds = logits(model, some)
+    wanted = torch.tensor([what for _, _, what, _ in some])
+    loss = functional.cross_entropy(does, wanted, label_smoothing=SMOOTH)
+    known = torch.tensor([KINDS.get(kind, UNKNOWN) for *_, kind in some])
+    return loss + KIND * functional.cross_entropy(kinds, known) if (known != UNKNOWN).any() else loss
 
 
 def measured(model: Pairs, tested: Sequence[Pair]) -> str:
@@ -105,7 +121,7 @@ def measured(model: Pairs, tested: Sequence[Pair]) -> str:
     model.eval()
     ordered = sorted(tested, key=length)
     with torch.inference_mode():
-        parts = [logits(model, ordered[start : start + SIZE]).softmax(1) for start in range(0, len(ordered), SIZE)]
+        parts = [logits(model, ordered[start : start + SIZE])[0].softmax(1) for start in range(0, len(ordered), SIZE)]
     chances = torch.cat(parts)
     what = torch.tensor([pair[2] for pair in ordered])
     linked = 1 - chances[:, NEITHER]
@@ -119,69 +135,125 @@ def measured(model: Pairs, tested: Sequence[Pair]) -> str:
     )
 
 
-def train(model: Pairs, drawn: list[list[Pair]], tested: Sequence[Pair], out: Path) -> None:
-    heads = list(model.head.parameters())
+class Mean:
+    """Of a model's weights over its latest steps."""
+
+    def __init__(self, model: Pairs) -> None:
+        self.model = copy.deepcopy(model)
+        self._steps = 0
+
+    @torch.no_grad()
+    def add(self, model: Pairs) -> None:
+        self._steps += 1
+        part = 1 - min(STEADY, self._steps / (self._steps + 10))
+        for mean, weight in zip(self.model.parameters(), model.parameters(), strict=True):
+            if weight.requires_grad:
+                mean.lerp_(weight, part)
+
+
+def train(model: Pairs, rounds: Iterable[list[Pair]], whole: int, tested: Mapping[str, list[Pair]], out: Path) -> None:
+    heads = [*model.head.parameters(), *model.kind.parameters()]
     body = [weight for weight in model.body.parameters() if weight.requires_grad]
     rates = [{"params": body, "lr": RATE}, {"params": heads, "lr": HEAD_RATE}]
     optimizer = torch.optim.AdamW(rates, weight_decay=0.02)
-    whole = sum(len(some) // SIZE for some in drawn)
     rate = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda at: min((at + 1) / (WARM * whole), max(0.02, 0.5 + 0.5 * math.cos(math.pi * at / whole)))
     )
-    began = time.monotonic()
-    for number, some in enumerate(drawn, start=1):
+    mean, began = Mean(model), time.monotonic()
+    for number, some in enumerate(rounds, start=1):
         model.train()
         total = 0.0
         for step in steps(some):
             for part in step:
-                wanted = torch.tensor([pair[2] for pair in part])
-                loss = functional.cross_entropy(logits(model, part), wanted, label_smoothing=SMOOTH) / len(step)
+                loss = loss_of(model, part) / len(step)
                 loss.backward()
                 total += loss.item()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             rate.step()
             optimizer.zero_grad()
-        torch.save(model.state_dict(), out)
-        figures = measured(model, tested) if tested else ""
-        print(
-            f"round {number}: loss {total * SIZE / len(some):.3f}, {time.monotonic() - began:.0f} s {figures}",
-            flush=True,
-        )
+            mean.add(model)
+        torch.save(mean.model.state_dict(), out)
+        print(f"round {number}: loss {total * SIZE / len(some):.3f}, {time.monotonic() - began:.0f} s", flush=True)
+        for name, test in tested.items():
+            print(f"  {name}: {measured(mean.model, test)}", flush=True)
+
+
+class Corpus:
+    """All that there is to learn from: authors' slots, families, and conversations that were made up for the rules."""
+
+    def __init__(self, data: Path, left_out: Sequence[str]) -> None:
+        self._chance, vectors = Random(0), Vectors()
+        known = [slot for path in sorted(data.glob("*.jsonl")) for slot in slots(path)]
+        self._like = alike(known, vectors)
+        self._slots: dict[str, list[Slot]] = {}
+        for slot in known:
+            self._slots.setdefault(slot.author, []).append(slot)
+        self._data = data
+        self._vectors = vectors
+        told = [*former.conversations(MADE_UP, 501), *working.conversations(WORKING, MADE_UP, 502)]
+        self._made_up = [pair for one in told for pair in made_up(one, vectors, self._chance)]
+        self._left_out = left_out
+        print(f"{len(known)} slots, {len(self._families())} families", flush=True)
+
+    def _families(self) -> dict[str, families.Family]:
+        """As they are now: some may be added while others are learned."""
+        return {path.stem: families.family(path) for path in sorted(self._data.glob("*.json"))}
+
+    def round(self, size: int) -> list[Pair]:
+        """Others each time: from the families for the rules, from conversations, topics and slots."""
+        chance = self._chance
+        authors = [some for author, some in self._slots.items() if author not in self._left_out]
+        own = [slot for some in authors for slot in some]
+        kept = [one for name, one in self._families().items() if name not in self._left_out]
+        topics = [(topic, one) for one in kept for topic in one.topics]
+        drawn = chance.sample(self._made_up, size // 8)
+        while len(drawn) < size * 4 // 8:
+            if chance.random() < FROM_FAMILIES:
+                told = families.conversation(chance.choice(kept), "", chance, hard=chance.random() < 0.5)
+            else:
+                told = judged.conversation(chance.choice([some for some in authors if len(some) > FEW]), "", chance)
+            drawn += made_up(told, self._vectors, chance)
+        while len(drawn) < size * 6 // 8:
+            topic, one = chance.choice(topics)
+            drawn += families.pairs(topic, one, chance)
+        while len(drawn) < size:
+            slot = chance.choice(own)
+            drawn += corpus.pairs(slot, self._like[slot], self._slots[slot.author], chance)
+        chance.shuffle(drawn)
+        return drawn[:size]
+
+    def tested(self) -> dict[str, list[Pair]]:
+        """Pairs of what is left out."""
+        chance, found, known = Random(1), {}, self._families()
+        for name in self._left_out:
+            if name in self._slots:
+                own = self._slots[name]
+                found[name] = [pair for slot in own for pair in corpus.pairs(slot, self._like[slot], own, chance)]
+            elif name in known:
+                one = known[name]
+                found[name] = [pair for topic in one.topics for pair in families.pairs(topic, one, chance)]
+        return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--leave-out", default="", help="an author's letter")
+    parser.add_argument("--begin", type=Path, help="what was trained before; without it, e5-small")
+    parser.add_argument("--leave-out", default="", help="authors and families, with commas between")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--pairs", type=int, default=26_000, help="of a round")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    chance, vectors = Random(0), Vectors()
-    known = [slot for path in sorted(args.data.glob("*.jsonl")) for slot in slots(path)]
-    like = alike(known, vectors)
-    by_author: dict[str, list[Slot]] = {}
-    for slot in known:
-        by_author.setdefault(slot.author, []).append(slot)
-    told = [*former.conversations(MADE_UP, 501), *working.conversations(WORKING, MADE_UP, 502)]
-    beside = [pair for one in told for pair in made_up(one, vectors, chance)]
-
-    def drawn(authors: Sequence[str]) -> list[Pair]:
-        own = [slot for author in authors for slot in by_author[author]]
-        return [pair for slot in own for pair in pairs(slot, like[slot], by_author[slot.author], chance)]
-
-    kept = [author for author in by_author if author not in args.leave_out]
-    rounds = []
-    for _ in range(args.rounds):
-        some = drawn(kept)
-        some += chance.sample(beside, min(len(beside), len(some) // 4))
-        chance.shuffle(some)
-        rounds.append(some)
-    print(f"{sum(len(by_author[author]) for author in kept)} slots, {len(rounds[0])} pairs a round", flush=True)
-    train(pretrained(), rounds, drawn([author for author in by_author if author not in kept]), args.out)
+    known = Corpus(args.data, args.leave_out.split(",") if args.leave_out else ())
+    rounds = (known.round(args.pairs) for _ in range(args.rounds))
+    model = pretrained()
+    if args.begin:
+        model.load_state_dict(torch.load(args.begin), strict=False)
+    train(model, rounds, args.rounds * (args.pairs // SIZE), known.tested(), args.out)
 
 
 if __name__ == "__main__":

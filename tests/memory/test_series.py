@@ -72,12 +72,12 @@ def test_what_is_hardly_about_the_same_stays_by_itself() -> None:
 
 
 def test_where_it_is_not_clear_neither_is_picked() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.3, 0.05), (1, 9, 0.25, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.5, 0.05), (1, 9, 0.5, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
 def test_a_doubt_does_not_reverse_what_was_only_said_again() -> None:
-    (one,) = found((1, 5, 0.0, 0.95), (5, 9, 0.25, 0.0), (1, 9, 0.25, 0.0))
+    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.5, 0.0), (1, 9, 0.5, 0.0))
     assert (one.newest.no, one.sure, one.ended) == (9, False, [])
     assert numbers(one.undoubted) == (5, [], [1])
 
@@ -92,8 +92,21 @@ def test_a_statement_continues_the_series_that_it_fits_best() -> None:
     assert [numbers(one) for one in both] == [(11, [1], []), (9, [2], [])]
 
 
+def test_what_speaks_loudest_is_heard_first() -> None:
+    """One comparison that leaves no doubt counts for more than several that nearly say nothing."""
+    (one, other) = found((1, 9, 0.3, 0.0), (2, 9, 0.4, 0.0), (3, 9, 0.99, 0.0), (1, 3, 0.9, 0.0), (2, 4, 0.9, 0.0))
+    assert (numbers(one), numbers(other)) == ((9, [3, 1], []), (4, [2], []))
+
+
+def test_what_is_said_later_shows_where_an_earlier_one_belongs() -> None:
+    both = found(
+        (1, 5, 0.7, 0.0), (2, 5, 0.75, 0.0), (1, 2, 0.02, 0.0), (1, 9, 0.98, 0.0), (5, 9, 0.97, 0.0), (2, 9, 0.1, 0.0)
+    )
+    assert [numbers(one) for one in both] == [(9, [5, 1], [])]
+
+
 def test_what_only_says_again_what_holds_reverses_nothing_and_holds_since_it_was_said_first() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.05, 0.92), (9, 11, 0.0, 0.95))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.02, 0.96), (9, 11, 0.0, 0.97))
     assert numbers(one) == (11, [1], [9, 5])
     assert one.since == BEGAN + timedelta(days=5)
 

@@ -1,13 +1,17 @@
 """What people said about the same thing, in the order in which they said it: the newest of it holds, what came before
 it did. Nobody needs to say that something changed.
 
-Which statements go together was found out two by two when they were read (`Kin`). Here they become series: one after
-the other, the oldest first, each statement joins the series that it most likely continues, or begins its own."""
+Which statements go together was found out two by two when they were read (`Kin`). Each comparison speaks for or against
+it, by its log-odds. Here they become series: what has most that speaks for it comes together first, and goes on as one,
+until nothing is left of which more speaks for it than against it."""
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
+from heapq import heapify, heappop, heappush
 
 import msgspec
 
@@ -17,11 +21,15 @@ from everthread.core.memory import UNRELATED, Chances, Kindred, Passage
 from everthread.core.sentences import own_words
 from everthread.memory.weigh import is_mine
 
-JOINS = 0.35  # chance from which on a statement continues a series
-DOUBTS = 0.2  # from which on it may
-SAME = 0.8  # chance that it gives no other value
+SUREST = 4.0  # log-odds: the most that one comparison speaks for or against
+NOTHING = 0.5  # log-odds that speak for nothing
+DOUBTS = 1.0  # what speaks against it is less: it may go together all the same
+SAME = 0.95  # chance that it gives no other value
+
+TINY = 1e-6
 
 Links = Mapping[tuple[int, int], Chances]  # by the numbers of the earlier and the later passage
+Between = defaultdict[int, dict[int, float]]  # what speaks for two strands being one, by their numbers
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -107,26 +115,50 @@ def by_hand(claims: Sequence[Claim]) -> set[StepId]:
 
 
 def together(said: Sequence[Passage], links: Links) -> list[Strand]:
-    """The statements, the oldest first, by what they are about."""
-    strands: list[Strand] = []
-    place_of: dict[int, int] = {}  # in which strand each passage is
-    compared: dict[int, list[int]] = {}
-    for earlier, later in links:
-        compared.setdefault(later, []).append(earlier)
-    for passage in said:
-        fits: dict[int, list[float]] = {}
-        for earlier in compared.get(passage.no, ()):
-            if earlier in place_of:
-                fits.setdefault(place_of[earlier], []).append(links[earlier, passage.no].either)
-        chance, at = max(((sum(some) / len(some), at) for at, some in fits.items()), default=(0.0, 0))
-        if chance < JOINS:
-            if chance >= DOUBTS:
-                strands[at].doubtful.append(passage)
-            at = len(strands)
-            strands.append(Strand([]))
-        strands[at].members.append(passage)
-        place_of[passage.no] = at
-    return strands
+    """The statements by what they are about. What is by itself may belong to the strand that most speaks for."""
+    strands = {one.no: [one] for one in said}
+    between = comparisons(strands, links)
+    united(strands, between)
+    made = {no: Strand(sorted(members, key=place)) for no, members in strands.items()}
+    for no, strand in made.items():
+        if len(strand.members) == 1:
+            evidence, nearest = max(((speaks, other) for other, speaks in between[no].items()), default=(-SUREST, no))
+            if evidence >= -DOUBTS:
+                made[nearest].doubtful.append(strand.members[0])
+    return sorted(made.values(), key=lambda strand: place(strand.members[0]))
+
+
+def comparisons(known: Container[int], links: Links) -> Between:
+    """What speaks for each two going together, from either side."""
+    between: Between = defaultdict(dict)
+    for (one, other), chances in links.items():
+        if one in known and other in known:
+            between[one][other] = between[other][one] = evidence(chances)
+    return between
+
+
+def evidence(chances: Chances) -> float:
+    chance = min(max(chances.either, TINY), 1 - TINY)
+    return max(-SUREST, min(SUREST, math.log(chance / (1 - chance)))) - NOTHING
+
+
+def united(strands: dict[int, list[Passage]], between: Between) -> None:
+    """Makes one of two, those first for which most speaks, as long as anything does. Both are changed in place."""
+    queue = [(-speaks, one, other) for one, near in between.items() for other, speaks in near.items() if one < other]
+    heapify(queue)
+    while queue and queue[0][0] < 0:
+        against, one, other = heappop(queue)
+        if one not in strands or between[one].get(other) != -against:
+            continue  # it was united with another meanwhile
+        strands[one] += strands.pop(other)
+        del between[one][other]
+        for third, speaks in between.pop(other).items():
+            if third == one:
+                continue
+            del between[third][other]
+            total = between[one].get(third, 0.0) + speaks
+            between[one][third] = between[third][one] = total
+            heappush(queue, (-total, min(one, third), max(one, third)))
 
 
 def told(strand: Strand, alone: Container[int], links: Links) -> Series:

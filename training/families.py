@@ -1,0 +1,199 @@
+"""Families: things as one author speaks of them, in patterns with fields, so that values can be put in at will.
+
+Fields: `{v}` the value that is told, or holds; `{old}` one that held before; `{x}` one that never does; `{thing}` what
+it is about; `{cause}` why. A field with a capital begins a sentence. Three topics in a row sound alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from corpus import NEITHER, REPEATS, REPLACES, Pair, ended
+
+from everthread.evals.conversation import Conversation, Question, Said
+
+ALIKE = 3  # topics in a row that sound alike
+GENERAL = 0.35  # of what is said, in words that fit any topic
+REFERRED = 0.3  # of these, by another name of the thing
+CHANGES = (1, 4, 3, 2, 1)  # how often a thing changes: weights of none, one, two ...
+FEWEST, MOST = 3, 8  # topics of a conversation
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    topics: tuple[Topic, ...]
+    phrases: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A thing, and what its author has people say of it."""
+
+    at: int
+    own: Mapping[str, Any]
+    shared: Mapping[str, Any]  # the family's phrases
+
+    def values(self, chance: Random, count: int) -> list[str]:
+        return chance.sample(self.own["values"], count)
+
+    def told(self, how: str, value: str, old: str, chance: Random) -> str:
+        """A value is told: for the first time, as a change, again, or as one that held before."""
+        text = self._said(chance.choice(self._ways(how, chance)), chance, v=value, old=old)
+        if how in ("change", "back") and chance.random() < 0.2:
+            way = chance.choice(self.shared["with_cause"])
+            text = self._said(
+                way, chance, change=ended(text), cause=chance.choice(self.own["causes"]), v=value, old=old
+            )
+        return self._beside(text, chance)
+
+    def idle(self, kind: str, value: str, old: str, never: str, chance: Random) -> str:
+        """Talk of it that tells nothing."""
+        if kind in ("before", "after"):
+            text = self._said(chance.choice(self.shared[kind]), chance, cause=chance.choice(self.own["causes"]))
+        else:
+            ways = self.shared["idle"] if chance.random() < GENERAL else self.own["idle"]
+            text = self._said(chance.choice(ways[kind]), chance, v=value, old=old, x=never)
+        return self._beside(text, chance)
+
+    def never(self, chance: Random) -> str:
+        return chance.choice(self.own["never"])
+
+    def kinds(self) -> list[str]:
+        """Of idle talk; those with more ways to say them more often."""
+        return [*(kind for kind, ways in self.own["idle"].items() for _ in ways), *["before", "after"] * 3]
+
+    def _ways(self, how: str, chance: Random) -> Sequence[str]:
+        return (self.shared if chance.random() < GENERAL else self.own)[how]
+
+    def _said(self, way: str, chance: Random, **fields: str) -> str:
+        thing = chance.choice(self.own["also"]) if chance.random() < REFERRED else self.own["thing"]
+        fields = {"thing": thing, **fields}
+        capital = {name.capitalize(): text[:1].upper() + text[1:] for name, text in fields.items()}
+        return way.format(**fields, **capital)
+
+    def _beside(self, text: str, chance: Random) -> str:
+        """Now and then with a word before or after it."""
+        if chance.random() < 0.08:
+            text = f"{chance.choice(self.shared['openers'])} {text}"
+        return f"{ended(text)} {chance.choice(self.shared['closers'])}" if chance.random() < 0.06 else text
+
+
+def family(path: Path) -> Family:
+    given = json.loads(path.read_text())
+    phrases = given["phrases"]
+    return Family(path.stem, tuple(Topic(at, own, phrases) for at, own in enumerate(given["topics"])), phrases)
+
+
+def pairs(own: Topic, all_of: Family, chance: Random) -> list[Pair]:
+    """Some pairs of one topic, others each time."""
+    like = [one for one in all_of.topics if one.at // ALIKE == own.at // ALIKE and one is not own]
+    return [*together(own, chance), *apart(own, like, all_of, chance)]
+
+
+def together(own: Topic, chance: Random) -> Iterator[Pair]:
+    for _ in range(5):
+        before, old, new = own.values(chance, 3)
+        earlier = own.told(chance.choice(("first", "change", "change", "again")), old, before, chance)
+        how = chance.choices(("change", "first", "back"), (8, 1, 1.5))[0]
+        held = old if chance.random() < 0.8 else before
+        yield earlier, own.told(how, new, held, chance), REPLACES, "change"
+    old, value = own.values(chance, 2)
+    how = chance.choice(("again", "again", "change", "first"))
+    earlier = own.told(chance.choice(("first", "change")), value, old, chance)
+    yield earlier, own.told(how, value, old, chance), REPEATS, "again"
+
+
+def apart(own: Topic, like: Sequence[Topic], all_of: Family, chance: Random) -> Iterator[Pair]:
+    def value(topic: Topic = own) -> str:
+        before, old = topic.values(chance, 2)
+        return topic.told(chance.choice(("first", "change", "change", "back")), old, before, chance)
+
+    def idle(kind: str, topic: Topic = own) -> str:
+        holds, old, other = topic.values(chance, 3)
+        return topic.idle(kind, holds, old, topic.never(chance) if chance.random() < 0.75 else other, chance)
+
+    for kind in chance.sample(own.kinds(), 7):
+        holds, old, other = own.values(chance, 3)
+        told = own.told(chance.choice(("first", "change", "change", "again")), holds, old, chance)
+        never = own.never(chance) if chance.random() < 0.75 else other
+        yield told, own.idle(kind, holds, old, never, chance), NEITHER, kind
+    for kind in chance.sample(own.kinds(), 3):
+        yield idle(kind), value(), NEITHER, "state"
+    one, other = chance.sample(own.kinds(), 2)
+    yield idle(one), idle(other), NEITHER, other
+    for topic in (chance.choice(like), chance.choice(like), chance.choice(all_of.topics)):
+        if topic is not own:
+            yield value(), value(topic), NEITHER, "neighbour"
+    kind = chance.choice(own.kinds())
+    if chance.random() < 0.5:
+        yield value(), idle(kind, chance.choice(like)), NEITHER, kind
+    if chance.random() < 0.3:
+        yield value(), chance.choice(all_of.phrases["chatter"]), NEITHER, "chat"
+
+
+def conversations(of: Family, count: int, seed: int) -> Iterator[Conversation]:
+    """Made up, with what is true; the same for the same seed."""
+    for number in range(count):
+        yield conversation(of, f"{of.name}-{seed}-{number}", Random(f"{seed}.{number}"))
+
+
+def conversation(of: Family, name: str, chance: Random, *, hard: bool = False) -> Conversation:
+    """A hard one is about things that sound alike, and has more idle talk."""
+    said: list[tuple[float, str, int, str]] = []  # when, what, of which thing, with which value
+    chosen = chance.sample(of.topics, chance.randint(FEWEST, MOST))
+    beside = [one for one in of.topics if one.at // ALIKE == chosen[0].at // ALIKE and one not in chosen]
+    if beside and (hard or chance.random() < 0.6):
+        chosen[-1:] = beside if hard else beside[:1]
+    for number, topic in enumerate(chosen):
+        said += [(at, text, number, value) for at, text, value in story(topic, chance, idle=6 if hard else 4)]
+    said += [
+        (chance.random(), text, -1, "") for text in chance.sample(of.phrases["chatter"], min(30, 2 + len(said) // 2))
+    ]
+    said.sort()
+    at = datetime(2025, 2, 3, 8, tzinfo=UTC)
+    turns: list[Said] = []
+    values: dict[int, list[tuple[str, int]]] = {}
+    for _, text, number, value in said:
+        at += timedelta(hours=chance.randrange(1, 120))
+        if value:
+            values.setdefault(number, []).append((value, len(turns)))
+        turns += [Said(at, "user", "user", text), Said(at + timedelta(seconds=9), "assistant", "assistant", "Okay.")]
+    questions = []
+    for number, topic in enumerate(chosen):
+        *stale, (current, turn) = values[number]
+        asked = chance.choice(topic.own["questions"])
+        when = at + timedelta(days=2)
+        questions.append(Question(asked, when, topic.own["key"], current, turn, tuple(stale), None, None, "user"))
+    return Conversation(name, 0, tuple(turns), tuple(questions))
+
+
+def story(topic: Topic, chance: Random, *, idle: int) -> Iterator[tuple[float, str, str]]:
+    """What is said of one thing: between the beginning (0) and the end (1), what, and the value if it tells one."""
+    changes = chance.choices(range(len(CHANGES)), CHANGES)[0]
+    values = topic.values(chance, changes + 1)
+    if changes > 1 and chance.random() < 0.25:
+        values[-1] = values[-3]
+    times = sorted(chance.random() for _ in values)
+    for number, (at, value) in enumerate(zip(times, values, strict=True)):
+        old = values[number - 1]
+        how = "first" if not number else "back" if value in values[:number] else "change"
+        yield at, topic.told(how, value, old, chance), value
+        if chance.random() < 0.12:
+            until = times[number + 1] if number + 1 < len(times) else 1.0
+            yield at + (until - at) * chance.random(), topic.told("again", value, old, chance), ""
+        if number and chance.random() < 0.25:
+            yield at - 0.01, topic.idle("before", old, old, "", chance), ""
+        if number and chance.random() < 0.25:
+            yield at + 0.01, topic.idle("after", value, old, "", chance), ""
+    for kind in chance.sample(topic.kinds(), chance.randint(1, idle)):
+        at = times[0] + (1 - times[0]) * chance.random()
+        held = [value for when, value in zip(times, values, strict=True) if when <= at]
+        if kind != "lookback" or len(set(held)) > 1:
+            old = next((one for one in reversed(held) if one != held[-1]), held[-1])
+            yield at, topic.idle(kind, held[-1], old, topic.never(chance), chance), ""
