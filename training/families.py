@@ -22,6 +22,19 @@ GENERAL = 0.35  # of what is said, in words that fit any topic
 REFERRED = 0.3  # of these, by another name of the thing
 CHANGES = (1, 4, 3, 2, 1)  # how often a thing changes: weights of none, one, two ...
 FEWEST, MOST = 3, 8  # topics of a conversation
+PUT_RIGHT = 0.08  # of the changes, at once and in a few words
+AT_ONCE = 1e-5
+CORRECTIONS = (
+    "Sorry, {v}.", "Sorry, I mean {v}.", "{v}, sorry.", "No, {v}.", "No wait, {v}.", "Wait, no: {v}.", "I meant {v}.",
+    "{v}, I meant.", "{v} of course, not {old}.", "*{v}", "Correction: {v}.", "Oops, {v}.",
+    "Oops, that should be {v}.", "Scratch that, {v}.", "{v} it should say.", "Not {old}, {v}.",
+    "Not {old}, silly me. {v}.", "Erm, {v}.", "Typo, {v}.", "My mistake, it's {v}.", "I misspoke, {v} is right.",
+    "Read {v} for {old}.", "Actually {v}.", "Actually, make it {v}.", "Ah no, it's {v}.",
+    "I keep mixing them up: {v}.", "{v}! Not {old}.", "Autocorrect. {v}.", "that was wrong, {v}",
+    "I take that back: {v}.", "Hm, let me correct myself, {v}.", "Please read that as {v}.", "nope, {v}",
+    "{v} rather.", "What am I saying, {v}.", "Just checked, it's {v}.", "I was thinking of something else. {v}.",
+    "should be {v} above",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,9 @@ class Topic:
                 way, chance, change=ended(text), cause=chance.choice(self.own["causes"]), v=value, old=old
             )
         return self._beside(text, chance)
+
+    def put_right(self, value: str, old: str, chance: Random) -> str:
+        return self._said(chance.choice(CORRECTIONS), chance, v=value, old=old)
 
     def idle(self, kind: str, value: str, old: str, never: str, chance: Random) -> str:
         """Talk of it that tells nothing."""
@@ -104,6 +120,8 @@ def together(own: Topic, chance: Random) -> Iterator[Pair]:
         held = old if chance.random() < 0.8 else before
         yield earlier, own.told(how, new, held, chance), REPLACES, "change"
     old, value = own.values(chance, 2)
+    if chance.random() < PUT_RIGHT * 4:
+        yield own.told("first", old, value, chance), own.put_right(value, old, chance), REPLACES, "change"
     how = chance.choice(("again", "again", "change", "first"))
     earlier = own.told(chance.choice(("first", "change")), value, old, chance)
     yield earlier, own.told(how, value, old, chance), REPEATS, "again"
@@ -183,6 +201,10 @@ def story(topic: Topic, chance: Random, *, idle: int) -> Iterator[tuple[float, s
     for number, (at, value) in enumerate(zip(times, values, strict=True)):
         old = values[number - 1]
         how = "first" if not number else "back" if value in values[:number] else "change"
+        if how == "change" and chance.random() < PUT_RIGHT:
+            times[number] = times[number - 1] + AT_ONCE
+            yield times[number], topic.put_right(value, old, chance), value
+            continue
         yield at, topic.told(how, value, old, chance), value
         if chance.random() < 0.12:
             until = times[number + 1] if number + 1 < len(times) else 1.0

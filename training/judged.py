@@ -1,6 +1,8 @@
-"""Conversations made of one author's slots, replayed through the parts that serve, as `everthread eval` does.
+"""Conversations made of one author's slots, or of a family, replayed through the parts that serve, as `everthread eval`
+does.
 
 python training/judged.py f --count 40
+python training/judged.py 9 --count 40
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
+import families
 import msgspec
 from corpus import CHAT, Slot, slots
 
@@ -65,20 +68,27 @@ def conversation(known: Sequence[Slot], name: str, chance: Random) -> Conversati
     return Conversation(name, 0, tuple(turns), tuple(questions))
 
 
+def conversations(data: Path, name: str, count: int, seed: int) -> list[Conversation]:
+    path = data / f"{name}.json"
+    if path.exists():
+        return list(families.conversations(families.family(path), count, seed))
+    known = slots(path.with_suffix(".jsonl"))
+    return [conversation(known, f"written-{number}", Random(f"{seed}.{number}")) for number in range(count)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("author")
+    parser.add_argument("name", help="an author or a family")
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--keep", type=Path)
     args = parser.parse_args()
-    known = slots(args.data / f"{args.author}.jsonl")
-    made = [conversation(known, f"written-{number}", Random(f"{args.seed}.{number}")) for number in range(args.count)]
+    made = conversations(args.data, args.name, args.count, args.seed)
     with tempfile.TemporaryDirectory() as folder:
         home = args.keep or Path(folder)
         home.mkdir(exist_ok=True)
-        report = asyncio.run(evaluated(made, name=f"author {args.author}", seed=args.seed, home=home))
+        report = asyncio.run(evaluated(made, name=args.name, seed=args.seed, home=home))
     print(msgspec.json.encode(report).decode())
 
 

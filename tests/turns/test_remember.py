@@ -156,3 +156,14 @@ async def test_a_turn_with_more_passages_than_its_share_is_read_to_its_end(
     )
     assert max(found, key=lambda one: one.similar).passage.text == "The heron stands in the reeds."
     assert len([one for one in found if one.similar]) >= 15
+
+
+async def test_what_is_said_in_two_sessions_of_a_key_and_read_at_once_is_compared(house: House) -> None:
+    texts = {"a": "All my notes are in Joplin.", "b": "My notes are kept in Obsidian.", "c": "My notes are in Logseq."}
+    await asyncio.gather(*(house.say(line(text, session)) for session, text in texts.items()))
+    scope = await house.memory.scope(TENANT, KEY)
+    view = View(TENANT, ScopeId(scope or ""))
+    assert await house.remembering.caught_up(TENANT, view.scope, within=30)
+    found = await house.memory.search(view, words=["notes"], vector=None, model="", limit=9)
+    kindred = await house.memory.kindred(view, [one.passage.no for one in found])
+    assert len(kindred.kin) == 3, "each two of them"

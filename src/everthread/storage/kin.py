@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import msgspec
@@ -20,13 +20,16 @@ LEAST = 0.1  # cosine: below it two statements have nothing to do with each othe
 FOLLOWED = 0.2  # chance from which on one statement leads to another
 HOPS = 3  # from one statement to the next
 MOST = 120  # passages that are reached from those asked for, the likeliest first
+MOST_FOLLOWING = 1000  # links to later ones that are looked at, the newest first
 
-LINKS = """
+COMPARED = """
     SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
         CROSS JOIN kin ON kin.scope = ?1 AND kin.later = asked.value
-    UNION SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
+"""
+FOLLOWING = """
+    SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
         CROSS JOIN kin INDEXED BY kin_of_earlier ON kin.scope = ?1 AND kin.earlier = asked.value
-    LIMIT 2000
+        WHERE kin.replaces + kin.repeats >= ?3 ORDER BY kin.later DESC LIMIT ?4
 """
 SAID = """
     SELECT chunk.no FROM json_each(?) AS asked CROSS JOIN step ON step.tenant = ? AND step.step = asked.value
@@ -69,24 +72,35 @@ class Family(msgspec.Struct, frozen=True):
         if scope is None:
             return Kindred()
         said = db.execute(SAID, (listed(steps), view.tenant)) if steps else ()
-        new = {*numbers, *(no for (no,) in said)}
-        reached, begun = set(new), len(new)
-        links: dict[tuple[int, int], Kin] = {}
-        for _ in range(HOPS):
-            for later, earlier, replaces, repeats in db.execute(LINKS, (scope, listed(sorted(new)))):
-                links[earlier, later] = Kin(earlier, later, Chances(replaces, repeats))
-            likely = sorted((kin for kin in links.values() if kin.chances.either >= FOLLOWED), key=by_chance)
-            led = dict.fromkeys(no for kin in likely for no in (kin.later, kin.earlier) if no not in reached)
-            new = set(islice(led, MOST + begun - len(reached)))
-            if not new:
-                break
-            reached |= new
+        reached = led_to(db, scope, {*numbers, *(no for (no,) in said)})
+        links = kin_of(db.execute(COMPARED, (scope, listed(reached))))
         if not links:
             return Kindred()
         seen = sight.whole(db, self.paths, view, scope)
         found = tuple(passages(db, view.tenant, scope, reached, seen))
         known = {passage.no for passage in found}
-        return Kindred(found, tuple(kin for pair, kin in links.items() if known.issuperset(pair)))
+        return Kindred(found, tuple(kin for kin in links if known.issuperset((kin.earlier, kin.later))))
+
+
+def led_to(db: sqlite3.Connection, scope: int, asked: set[int]) -> list[int]:
+    """These passages, and those that likely go together with them, from one to the next."""
+    reached, new = set(asked), asked
+    for _ in range(HOPS):
+        rows = [
+            *db.execute(COMPARED, (scope, listed(sorted(new)))),
+            *db.execute(FOLLOWING, (scope, listed(sorted(new)), FOLLOWED, MOST_FOLLOWING)),
+        ]
+        likely = sorted((kin for kin in kin_of(rows) if kin.chances.either >= FOLLOWED), key=by_chance)
+        led = dict.fromkeys(no for kin in likely for no in (kin.later, kin.earlier) if no not in reached)
+        new = set(islice(led, MOST + len(asked) - len(reached)))
+        if not new:
+            break
+        reached |= new
+    return sorted(reached)
+
+
+def kin_of(rows: Iterable[tuple[int, int, float, float]]) -> list[Kin]:
+    return [Kin(earlier, later, Chances(replaces, repeats)) for later, earlier, replaces, repeats in rows]
 
 
 def by_chance(kin: Kin) -> tuple[float, int]:

@@ -65,6 +65,11 @@ class Piece(msgspec.Struct, frozen=True):
         return [worth_embedding(passage.text) for passage in self.passages]
 
     @property
+    def home(self) -> tuple[Tenant, ScopeId] | None:
+        """The scope of what was said, where it is known."""
+        return (self.work.tenant, self.told.scope) if self.told is not None else None
+
+    @property
     def texts(self) -> list[str]:
         return [*(draft.quote for draft in self.drafts), *self.wanted]
 
@@ -246,7 +251,13 @@ class Remembering:
     async def _compared(self, pairing: Pairing, piece: Piece, read: Sequence[Piece], vectors: Vectors) -> list[Kin]:
         """What each message of a piece has to do with those that are like it, by reading two of them together. Those
         read just now are not found in the store yet."""
-        fresh = [(one, vectors[text]) for other in read for one, text in zip(other.passages, other.wanted, strict=True)]
+        threads = {passage.thread for passage in piece.passages}
+        fresh = [
+            (one, vectors[text], other is piece)
+            for other in read
+            for one, text in zip(other.passages, other.wanted, strict=True)
+            if one.thread in threads or other.home == piece.home is not None
+        ]
         pairs: list[tuple[Passage, Passage]] = []
         for passage, text in zip(piece.passages, piece.wanted, strict=True):
             if series.may_tell(passage):
@@ -260,10 +271,13 @@ class Remembering:
             return []
         return [Kin(earlier.no, later.no, one) for (earlier, later), one in zip(pairs, chances, strict=True)]
 
-    async def _like(self, passage: Passage, vector: bytes, fresh: Sequence[tuple[Passage, bytes]]) -> list[Passage]:
-        """The messages that are most like one, of those that may be about the same."""
+    async def _like(
+        self, passage: Passage, vector: bytes, fresh: Sequence[tuple[Passage, bytes, bool]]
+    ) -> list[Passage]:
+        """The messages that are most like one, of those that may be about the same. Of its own piece those before it:
+        the others will be compared with it."""
         known = await self._memory.nearest(passage, vector, model=self._embedder.name, limit=COMPARED)
-        beside = [(one, own) for one, own in fresh if one.thread == passage.thread and series.before(one, passage)]
+        beside = [(one, own) for one, own, same in fresh if not same or series.before(one, passage)]
         cosines = self._embedder.similarities(vector, [own for _, own in beside])
         near = [*known, *((cosine, one) for cosine, (one, _) in zip(cosines, beside, strict=True))]
         near.sort(key=lambda pair: -pair[0])
