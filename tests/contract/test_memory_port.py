@@ -281,7 +281,7 @@ async def test_words_and_vectors_each_find_their_own_and_both_scores_are_told(wo
 
 async def numbered(world: World, session: Session) -> dict[str, Passage]:
     """The passages of a scope by their texts."""
-    hits = await world.memory.search(all_of(session), words=[], vector=vector(LETTERS), model=MODEL, limit=50)
+    hits = await world.memory.search(all_of(session), words=["zebra"], vector=vector(LETTERS), model=MODEL, limit=50)
     return {hit.passage.text: hit.passage for hit in hits}
 
 
@@ -343,6 +343,21 @@ async def test_kin_of_what_was_edited_away_is_not_seen(world: World) -> None:
     other = await branch(world.store, session, await world.store.place(A, session, page.entries[-1].id), "zebra opera")
     found = await world.memory.kindred(seen(other), [passages["zebra zoo"].no])
     assert {passage.text for passage in found.passages} == {"zebra zoo", "zebra bazaar"}
+
+
+async def test_a_thread_that_joins_a_key_has_no_kin_in_what_it_leaves_behind(world: World) -> None:
+    session, known = await related(world, fresh("s"))
+    forked = await world.say(await fork(world.store, session, "forked"), "zebra fjord")
+    await world.read()
+    later = (await numbered(world, forked))["zebra fjord"]
+    kin = [Kin(known["zebra zoo"].no, later.no, Chances(0.9, 0.0))]
+    await world.memory.embedded([], model=MODEL, kin=kin)
+    joined = await world.say(session, "hello", bind=SessionKey("k"))
+    assert await world.store.check(repair=False) == ()
+    found = await world.memory.kindred(all_of(joined), [known["zebra azure"].no])
+    assert [len(found.passages), len(found.kin)] == [3, 2], "its own came along"
+    await world.store.delete(A, joined, now=NOW)
+    assert await world.store.check(repair=False) == (), "the fork has what it shared"
 
 
 async def test_kin_of_what_is_forgotten_is_gone(world: World) -> None:

@@ -74,3 +74,19 @@ def drop_some(db: sqlite3.Connection, tenant: str, thread: str, most: int) -> bo
         (tenant, thread, most),
     )
     return gone.rowcount < most
+
+
+def part(db: sqlite3.Connection, tenant: str, thread: str, left: int) -> None:
+    """What a thread says goes to another scope without what it left behind: those are not kin any more."""
+    db.execute(
+        "DELETE FROM kin WHERE (scope, later, earlier) IN (SELECT kin.scope, kin.later, kin.earlier FROM chunk"
+        " CROSS JOIN kin ON kin.scope = chunk.scope AND kin.later = chunk.no JOIN chunk AS other"
+        " ON other.no = kin.earlier WHERE chunk.tenant = ? AND chunk.thread = ? AND other.scope != chunk.scope)",
+        (tenant, thread),
+    )
+    db.execute(
+        "DELETE FROM kin WHERE (scope, later, earlier) IN (SELECT kin.scope, kin.later, kin.earlier FROM chunk"
+        " CROSS JOIN kin INDEXED BY kin_of_earlier ON kin.scope = ?3 AND kin.earlier = chunk.no"
+        " WHERE chunk.tenant = ?1 AND chunk.thread = ?2 AND chunk.scope != ?3)",
+        (tenant, thread, left),
+    )

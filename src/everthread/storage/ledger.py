@@ -342,6 +342,7 @@ def bind(db: sqlite3.Connection, tenant: Tenant, commit: Commit, scope: int) -> 
         ).fetchone()
     joined = int(known[0])
     db.execute("UPDATE chunk SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
+    chunks.part(db, tenant, thread, scope)
     db.execute("UPDATE thread SET scope = ? WHERE tenant = ? AND thread = ?", (joined, tenant, thread))
     claims.move(db, tenant, thread, joined)
     outbox.move(db, tenant, thread, joined)
@@ -475,6 +476,8 @@ def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir:
             f"UPDATE chunk SET thread = ?, lineage = ? WHERE {within} AND thread = ?",  # noqa: S608
             (thread, heir, *span, doomed),
         )
+        (left,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, doomed)).fetchone()
+        chunks.part(db, tenant, thread, left)
         of_steps = f"tenant = ? AND step IN (SELECT step FROM step WHERE {within})"  # noqa: S608
         db.execute(f"UPDATE claim SET scope = ? WHERE {of_steps}", (scope, tenant, *span))  # noqa: S608
         db.execute(
