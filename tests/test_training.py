@@ -1,0 +1,44 @@
+"""What the pair model is trained on: what is said to be true of it, is."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TRAINING = Path(__file__).parent.parent / "training"
+FAMILIES = sorted(TRAINING.glob("data/*.json"), key=lambda path: int(path.stem))
+
+
+@pytest.fixture
+def families(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(TRAINING))
+    return importlib.import_module("families")
+
+
+@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+def test_each_value_of_a_made_up_conversation_stands_in_its_turn(families: ModuleType, path: Path) -> None:
+    for told in families.conversations(families.family(path), 12, seed=3):
+        asked = {question.subject for question in told.questions}
+        assert len(asked) == len(told.questions) >= families.FEWEST
+        for question in told.questions:
+            values = [*question.stale, (question.current, question.current_turn)]
+            assert all(value in told.turns[turn].text for value, turn in values), question.subject
+            turns = [turn for _, turn in values]
+            assert turns == sorted(set(turns))
+
+
+@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+def test_every_pattern_of_a_family_can_be_filled(families: ModuleType, path: Path) -> None:
+    one = families.family(path)
+    for topic in one.topics:
+        own, shared = topic.own, topic.shared
+        assert not set(own["values"]) & set(own["never"])
+        known = ("thing", "Thing", "v", "V", "old", "Old", "x", "X", "cause", "Cause", "change", "Change")
+        fields = dict.fromkeys(known, "?")
+        patterns = [way for part in (own, shared) for how in ("first", "change", "again", "back") for way in part[how]]
+        assert all("{v}" in way or "{V}" in way for way in patterns)
+        idle = [way for part in (own, shared) for ways in part["idle"].values() for way in ways]
+        assert all(way.format(**fields) for way in (*patterns, *idle))
