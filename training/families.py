@@ -22,7 +22,7 @@ GENERAL = 0.35  # of what is said, in words that fit any topic
 REFERRED = 0.3  # of these, by another name of the thing
 CHANGES = (1, 4, 3, 2, 1)  # how often a thing changes: weights of none, one, two ...
 FEWEST, MOST = 3, 8  # topics of a conversation
-PUT_RIGHT = 0.08  # of the changes, at once and in a few words
+PUT_RIGHT = 0.05  # of the changes, at once and in a few words
 AT_ONCE = 1e-5
 CORRECTIONS = (
     "Sorry, {v}.", "Sorry, I mean {v}.", "{v}, sorry.", "No, {v}.", "No wait, {v}.", "Wait, no: {v}.", "I meant {v}.",
@@ -145,7 +145,7 @@ def apart(own: Topic, like: Sequence[Topic], all_of: Family, chance: Random) -> 
         yield idle(kind), value(), NEITHER, "state"
     one, other = chance.sample(own.kinds(), 2)
     yield idle(one), idle(other), NEITHER, other
-    for topic in (chance.choice(like), chance.choice(like), chance.choice(all_of.topics)):
+    for topic in (*like, *like, *chance.sample(all_of.topics, 3)):
         if topic is not own:
             yield value(), value(topic), NEITHER, "neighbour"
     kind = chance.choice(own.kinds())
@@ -161,27 +161,47 @@ def conversations(of: Family, count: int, seed: int) -> Iterator[Conversation]:
         yield conversation(of, f"{of.name}-{seed}-{number}", Random(f"{seed}.{number}"))
 
 
-def conversation(of: Family, name: str, chance: Random, *, hard: bool = False) -> Conversation:
-    """A hard one is about things that sound alike, and has more idle talk."""
-    said: list[tuple[float, str, int, str]] = []  # when, what, of which thing, with which value
+@dataclass(frozen=True)
+class Line:
+    """What somebody says, in order of time: the thing whose value it tells, by its number, and that value."""
+
+    at: float
+    text: str
+    thing: int = -1
+    value: str = ""
+    again: bool = False  # it was told before, and has not changed since
+
+
+def talk(of: Family, chance: Random, *, hard: bool = False) -> tuple[list[Topic], list[Line]]:
+    """What a conversation is about, and what is said in it. A hard one is about things that sound alike, and has more
+    idle talk."""
     chosen = chance.sample(of.topics, chance.randint(FEWEST, MOST))
     beside = [one for one in of.topics if one.at // ALIKE == chosen[0].at // ALIKE and one not in chosen]
     if beside and (hard or chance.random() < 0.6):
         chosen[-1:] = beside if hard else beside[:1]
-    for number, topic in enumerate(chosen):
-        said += [(at, text, number, value) for at, text, value in story(topic, chance, idle=6 if hard else 4)]
-    said += [
-        (chance.random(), text, -1, "") for text in chance.sample(of.phrases["chatter"], min(30, 2 + len(said) // 2))
+    lines = [
+        Line(at, text, number if value else -1, value, again)
+        for number, topic in enumerate(chosen)
+        for at, text, value, again in story(topic, chance, idle=6 if hard else 4)
     ]
-    said.sort()
+    chatter = chance.sample(of.phrases["chatter"], min(30, 2 + len(lines) // 2))
+    lines += [Line(chance.random(), text) for text in chatter]
+    return chosen, sorted(lines, key=lambda line: line.at)
+
+
+def conversation(of: Family, name: str, chance: Random) -> Conversation:
+    chosen, lines = talk(of, chance)
     at = datetime(2025, 2, 3, 8, tzinfo=UTC)
     turns: list[Said] = []
     values: dict[int, list[tuple[str, int]]] = {}
-    for _, text, number, value in said:
+    for line in lines:
         at += timedelta(hours=chance.randrange(1, 120))
-        if value:
-            values.setdefault(number, []).append((value, len(turns)))
-        turns += [Said(at, "user", "user", text), Said(at + timedelta(seconds=9), "assistant", "assistant", "Okay.")]
+        if line.value and not line.again:
+            values.setdefault(line.thing, []).append((line.value, len(turns)))
+        turns += [
+            Said(at, "user", "user", line.text),
+            Said(at + timedelta(seconds=9), "assistant", "assistant", "Okay."),
+        ]
     questions = []
     for number, topic in enumerate(chosen):
         *stale, (current, turn) = values[number]
@@ -191,8 +211,9 @@ def conversation(of: Family, name: str, chance: Random, *, hard: bool = False) -
     return Conversation(name, 0, tuple(turns), tuple(questions))
 
 
-def story(topic: Topic, chance: Random, *, idle: int) -> Iterator[tuple[float, str, str]]:
-    """What is said of one thing: between the beginning (0) and the end (1), what, and the value if it tells one."""
+def story(topic: Topic, chance: Random, *, idle: int) -> Iterator[tuple[float, str, str, bool]]:
+    """What is said of one thing: between the beginning (0) and the end (1), what, the value if it tells one, and
+    whether it had told it before."""
     changes = chance.choices(range(len(CHANGES)), CHANGES)[0]
     values = topic.values(chance, changes + 1)
     if changes > 1 and chance.random() < 0.25:
@@ -203,19 +224,19 @@ def story(topic: Topic, chance: Random, *, idle: int) -> Iterator[tuple[float, s
         how = "first" if not number else "back" if value in values[:number] else "change"
         if how == "change" and chance.random() < PUT_RIGHT:
             times[number] = times[number - 1] + AT_ONCE
-            yield times[number], topic.put_right(value, old, chance), value
+            yield times[number], topic.put_right(value, old, chance), value, False
             continue
-        yield at, topic.told(how, value, old, chance), value
+        yield at, topic.told(how, value, old, chance), value, False
         if chance.random() < 0.12:
             until = times[number + 1] if number + 1 < len(times) else 1.0
-            yield at + (until - at) * chance.random(), topic.told("again", value, old, chance), ""
+            yield at + (until - at) * chance.random(), topic.told("again", value, old, chance), value, True
         if number and chance.random() < 0.25:
-            yield at - 0.01, topic.idle("before", old, old, "", chance), ""
+            yield at - 0.01, topic.idle("before", old, old, "", chance), "", False
         if number and chance.random() < 0.25:
-            yield at + 0.01, topic.idle("after", value, old, "", chance), ""
+            yield at + 0.01, topic.idle("after", value, old, "", chance), "", False
     for kind in chance.sample(topic.kinds(), chance.randint(1, idle)):
         at = times[0] + (1 - times[0]) * chance.random()
         held = [value for when, value in zip(times, values, strict=True) if when <= at]
         if kind != "lookback" or len(set(held)) > 1:
             old = next((one for one in reversed(held) if one != held[-1]), held[-1])
-            yield at, topic.idle(kind, held[-1], old, topic.never(chance), chance), ""
+            yield at, topic.idle(kind, held[-1], old, topic.never(chance), chance), "", False

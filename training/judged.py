@@ -26,12 +26,12 @@ HERE = Path(__file__).parent
 SLOTS = 5  # that one conversation is about
 
 
-def told(slot: Slot, chance: Random) -> Iterator[tuple[str, str]]:
+def told(slot: Slot, chance: Random, again: float) -> Iterator[tuple[str, str]]:
     """A value, and those that follow it: what is said, and the value if it is another one."""
     value, text = chance.choice(slot.states)
     yield text, value
     for _ in range(chance.choices([0, 1, 2, 3], [1, 4, 3, 1])[0]):
-        if chance.random() < 0.15 and (same := [said for other, said in slot.again if other == value]):
+        if chance.random() < again and (same := [said for other, said in slot.again if other == value]):
             yield chance.choice(same), ""
         ways = slot.refers if chance.random() < 0.15 else slot.changes
         found = [(new, said) for old, new, said in ways if old == value]
@@ -41,11 +41,12 @@ def told(slot: Slot, chance: Random) -> Iterator[tuple[str, str]]:
         yield text, value
 
 
-def conversation(known: Sequence[Slot], name: str, chance: Random) -> Conversation:
+def conversation(known: Sequence[Slot], name: str, chance: Random, *, again: float = 0.15) -> Conversation:
+    """`again`: how often what holds is said once more."""
     chosen = chance.sample(known, SLOTS)
     lines = []
     for slot in chosen:
-        own = [(slot, *beat) for beat in told(slot, chance)]
+        own = [(slot, *beat) for beat in told(slot, chance, again)]
         for text in (*(said for _, said in chance.sample(slot.not_now, 3)), chance.choice(slot.neighbours)):
             own.insert(chance.randint(0, len(own)), (slot, text, ""))
         lines.append(own)

@@ -19,7 +19,7 @@ import corpus
 import families
 import judged
 import torch
-from corpus import KINDS, NEITHER, REPLACES, UNKNOWN, Pair, Slot, slots
+from corpus import KINDS, NEITHER, REPEATS, REPLACES, UNKNOWN, Pair, Slot, slots
 from network import Pairs, batch, length, pretrained
 from torch import Tensor, nn
 from torch.nn import functional
@@ -39,7 +39,8 @@ LIKE = 8  # slots of the same author that sound like one
 MADE_UP = 130  # conversations of each family that is open to those who write rules
 NEAR = 12  # earlier statements that one is read together with, as the server does
 FROM_FAMILIES, FEW = 0.7, 8  # of the conversations; slots of an author that are too few for one
-HARD, FAR = 2.2, 0.33  # pairs that do not go together for each that does: near ones, others
+CLOSE = 6  # of them that are most like it
+IDLE, APART, FAR = 1.2, 1.2, 0.4  # pairs that do not go together for each that does
 
 
 class Vectors:
@@ -66,34 +67,50 @@ def alike(known: Sequence[Slot], vectors: Vectors) -> dict[Slot, list[Slot]]:
     return found
 
 
-def made_up(told: Conversation, vectors: Vectors, chance: Random) -> list[Pair]:
-    """Pairs of a conversation whose truth is known."""
-    said = told.turns[::2]
+Told = dict[int, tuple[int, str]]  # by the number of the statement: a thing, and the value it has from then on
+
+
+def of_conversation(told: Conversation) -> tuple[list[tuple[str, str]], Told]:
+    """Speakers and what they say, and what is true of it."""
     values = {
         turn // 2: (fact, value)
         for fact, asked in enumerate(told.questions)
         for value, turn in (*asked.stale, (asked.current, asked.current_turn))
     }
-    made = vectors([turn.text for turn in said])
+    return [(turn.speaker, turn.text) for turn in told.turns[::2]], values
+
+
+def of_talk(lines: Sequence[families.Line]) -> tuple[list[tuple[str, str]], Told]:
+    values = {at: (line.thing, line.value) for at, line in enumerate(lines) if line.value}
+    return [("user", line.text) for line in lines], values
+
+
+def made_up(said: Sequence[tuple[str, str]], told: Told, vectors: Vectors, chance: Random) -> list[Pair]:
+    """Pairs of a conversation whose truth is known, as the server would compare them."""
+    made = vectors([text for _, text in said])
     near = made @ made.T
     right: list[Pair] = []
-    wrong: list[tuple[float, Pair]] = []
+    idle: list[Pair] = []  # one of them tells nothing
+    apart: list[Pair] = []  # they tell of different things
+    far: list[Pair] = []
     for later in range(1, len(said)):
-        for earlier in near[later, :later].argsort(descending=True).tolist()[:NEAR]:
-            one, other = said[earlier], said[later]
-            if one.speaker != other.speaker and (is_mine(one.text) or is_mine(other.text)):
+        for rank, earlier in enumerate(near[later, :later].argsort(descending=True).tolist()[:NEAR]):
+            (one_voice, one), (other_voice, other) = said[earlier], said[later]
+            if one_voice != other_voice and (is_mine(one) or is_mine(other)):
                 continue
-            fact, value = values.get(earlier, (-1, ""))
-            following, new = values.get(later, (-2, ""))
+            fact, value = told.get(earlier, (-1, ""))
+            following, new = told.get(later, (-2, ""))
             if fact != following:
-                wrong.append((float(near[later, earlier]), (one.text, other.text, NEITHER, "")))
+                some = far if rank >= CLOSE else apart if fact >= 0 and following >= 0 else idle
+                some.append((one, other, NEITHER, ""))
             elif value != new:
-                right.append((one.text, other.text, REPLACES, "change"))
-    wrong.sort(key=lambda pair: -pair[0])
-    hard, far = wrong[: 3 * len(right)], wrong[3 * len(right) :]
-    chosen = chance.sample(hard, min(len(hard), int(HARD * len(right))))
-    chosen += chance.sample(far, min(len(far), int(FAR * len(right))))
-    return [*right, *(pair for _, pair in chosen)]
+                right.append((one, other, REPLACES, "change"))
+            elif all(told[at] == told[later] for at in range(earlier, later) if told.get(at, (-1, ""))[0] == fact):
+                right.append((one, other, REPEATS, "again"))
+    count = len(right)
+    for some, often in ((idle, IDLE), (apart, APART), (far, FAR)):
+        right += chance.sample(some, min(len(some), int(often * count)))
+    return right
 
 
 def steps(drawn: Sequence[Pair]) -> Iterator[list[list[Pair]]]:
@@ -192,7 +209,7 @@ class Corpus:
         self._data = data
         self._vectors = vectors
         told = [*former.conversations(MADE_UP, 501), *working.conversations(WORKING, MADE_UP, 502)]
-        self._made_up = [pair for one in told for pair in made_up(one, vectors, self._chance)]
+        self._made_up = [pair for one in told for pair in made_up(*of_conversation(one), vectors, self._chance)]
         self._left_out = left_out
         print(f"{len(known)} slots, {len(self._families())} families", flush=True)
 
@@ -210,10 +227,11 @@ class Corpus:
         drawn = chance.sample(self._made_up, size // 8)
         while len(drawn) < size * 4 // 8:
             if chance.random() < FROM_FAMILIES:
-                told = families.conversation(chance.choice(kept), "", chance, hard=chance.random() < 0.5)
+                said = of_talk(families.talk(chance.choice(kept), chance, hard=chance.random() < 0.5)[1])
             else:
-                told = judged.conversation(chance.choice([some for some in authors if len(some) > FEW]), "", chance)
-            drawn += made_up(told, self._vectors, chance)
+                some = chance.choice([some for some in authors if len(some) > FEW])
+                said = of_conversation(judged.conversation(some, "", chance, again=0))
+            drawn += made_up(*said, self._vectors, chance)
         while len(drawn) < size * 6 // 8:
             topic, one = chance.choice(topics)
             drawn += families.pairs(topic, one, chance)

@@ -50,7 +50,6 @@ class Held(msgspec.Struct, frozen=True):
 
     newest: Recalled
     earlier: tuple[Recalled, ...] = ()
-    since: datetime | None = None  # when the newest value was given first
     sure: bool = True  # the newest holds; else one of them does
     why: Claim | None = None  # a claim of the newest that tells its cause
     claims: tuple[ClaimId, ...] = ()  # all that stand in them
@@ -155,10 +154,9 @@ def recalled(item: Recalled, places: Places) -> Entry:
 def answered(held: Held, known: dict[ClaimId, Claim], places: Places) -> Entry:
     """What holds, with what held before it; or what may."""
     newest, because = held.newest, why(held.why, known, places) if held.why else ""
-    since = held.since or newest.said_at
-    label = f"CURRENT since {day(since)}" if held.sure else f"UNRESOLVED {day(newest.said_at)}"
+    label = f"{'CURRENT since' if held.sure else 'UNRESOLVED'} {day(newest.said_at)}"
     lines = [f"{label} ({spoken(newest, places)}){by(newest.speaker)}: {quoted(newest.text)}{because}\n"]
-    following = since
+    following = newest.said_at
     for one in held.earlier:
         if held.sure:
             span = f"{day(one.said_at)} to {day(following)}"

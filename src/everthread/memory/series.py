@@ -33,11 +33,11 @@ Between = defaultdict[int, dict[int, float]]  # what speaks for two strands bein
 
 
 class Series(msgspec.Struct, frozen=True):
-    """What holds, and what held before it, the newest first."""
+    """What holds, in the turn since which it does, and what held before it, the newest first."""
 
     newest: Passage
     earlier: tuple[Passage, ...]
-    same: tuple[Passage, ...] = ()  # gave the value that holds, if one is sure to, before: it holds since then
+    same: tuple[Passage, ...] = ()  # only say again what holds
     sure: bool = True  # the newest is about the same thing; else either it holds, or the one before it still does
 
     @property
@@ -54,10 +54,6 @@ class Series(msgspec.Struct, frozen=True):
     def undoubted(self) -> Series:
         """Without a newest one that may be about something else."""
         return self if self.sure else Series(self.earlier[0], self.earlier[1:], self.same)
-
-    @property
-    def since(self) -> datetime:
-        return (self.same or (self.newest,))[-1].said_at
 
 
 class Strand(msgspec.Struct):
@@ -167,6 +163,6 @@ def told(strand: Strand, alone: Container[int], links: Links) -> Series:
     at = len(members) - 1
     while at > 0 and links.get((members[at - 1].no, members[at].no), UNRELATED).repeats >= SAME:
         at -= 1
-    settled = Series(members[-1], tuple(reversed(members[:at])), tuple(reversed(members[at:-1])))
+    settled = Series(members[at], tuple(reversed(members[:at])), tuple(reversed(members[at + 1 :])))
     newer = [one for one in strand.doubtful if before(members[-1], one) and one.no in alone]
     return Series(newer[-1], (settled.newest, *settled.earlier), settled.same, sure=False) if newer else settled

@@ -97,7 +97,6 @@ def held(own: Series, drawn: Drawn) -> Held:
     return Held(
         said(newest),
         tuple(map(said, before)),
-        since=own.since,
         sure=own.sure,
         why=told[-1] if told else None,
         claims=tuple(claim.id for passage in (newest, *before) for claim in drawn.inside(passage)),
