@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
 import pytest
@@ -28,6 +29,16 @@ def test_each_value_of_a_made_up_conversation_stands_in_its_turn(families: Modul
             assert all(value in told.turns[turn].text for value, turn in values), question.subject
             turns = [turn for _, turn in values]
             assert turns == sorted(set(turns))
+
+
+@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+def test_what_is_said_again_is_what_holds(families: ModuleType, path: Path) -> None:
+    for number in range(30):
+        holds: dict[int, str] = {}
+        for line in families.talk(families.family(path), Random(number), hard=number % 2 == 0)[1]:
+            if line.value:
+                assert (holds.get(line.thing) == line.value) == line.again
+                holds[line.thing] = line.value
 
 
 @pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)

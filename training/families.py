@@ -219,12 +219,14 @@ def story(topic: Topic, chance: Random, *, idle: int) -> Iterator[tuple[float, s
     if changes > 1 and chance.random() < 0.25:
         values[-1] = values[-3]
     times = sorted(chance.random() for _ in values)
+    put_right = {at for at in range(1, len(values)) if values[at] not in values[:at] and chance.random() < PUT_RIGHT}
+    for number in sorted(put_right):
+        times[number] = times[number - 1] + AT_ONCE
     for number, (at, value) in enumerate(zip(times, values, strict=True)):
         old = values[number - 1]
         how = "first" if not number else "back" if value in values[:number] else "change"
-        if how == "change" and chance.random() < PUT_RIGHT:
-            times[number] = times[number - 1] + AT_ONCE
-            yield times[number], topic.put_right(value, old, chance), value, False
+        if number in put_right:
+            yield at, topic.put_right(value, old, chance), value, False
             continue
         yield at, topic.told(how, value, old, chance), value, False
         if chance.random() < 0.12:

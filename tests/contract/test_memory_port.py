@@ -360,6 +360,23 @@ async def test_a_thread_that_joins_a_key_has_no_kin_in_what_it_leaves_behind(wor
     assert await world.store.check(repair=False) == (), "the fork has what it shared"
 
 
+async def test_what_a_person_took_back_or_put_right_is_kin_of_nothing(world: World) -> None:
+    session, known = await related(world, fresh("s", "k"))
+    bazaar, azure = known["zebra bazaar"], known["zebra azure"]
+    asked = [passage.no for passage in known.values() if passage.role == "user"]
+    wrong = claim("wrong", azure.step or StepId(""), azure.seq)
+    await world.remember(session, wrong)
+    assert len((await world.memory.kindred(all_of(session), asked)).passages) == 3
+    right = msgspec.structs.replace(claim("right", None, 0), supersedes=wrong.id, author="person")
+    wrong = msgspec.structs.replace(wrong, state="reversed", superseded_by=right.id)
+    await world.remember(session, right, wrong)
+    found = await world.memory.kindred(all_of(session), asked)
+    assert {passage.text for passage in found.passages} == {"zebra zoo", "zebra bazaar"}
+    back = msgspec.structs.replace(claim("back", bazaar.step or StepId(""), bazaar.seq), state="retracted")
+    await world.remember(session, back)
+    assert (await world.memory.kindred(all_of(session), asked)).kin == ()
+
+
 async def test_kin_of_what_is_forgotten_is_gone(world: World) -> None:
     session, known = await related(world, fresh("s", "k"))
     await world.memory.forget(A, session.scope, Forget(text="bazaar"), now=NOW, dry_run=False)

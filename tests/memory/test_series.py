@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everthread.core.claim import Claim, ClaimId, Span
 from everthread.core.ids import LineageId, SessionId, StepId, ThreadId
 from everthread.core.memory import Chances, Kin, Kindred, Passage
 from everthread.memory import series
@@ -34,32 +33,19 @@ def passage(seq: int, text: str = "We do.", *, speaker: str = "user", role: str 
     )
 
 
-def claim(seq: int, *, by: str | None = None, author: str = "rule", step: bool = True) -> Claim:
-    return Claim(
-        id=ClaimId(f"c{seq}"),
-        kind="fact",
-        quote="notes",
-        step=StepId(f"s{seq}") if step else None,
-        seq=seq,
-        span=Span(0, 0, 5),
-        speaker="user",
-        said_at=BEGAN + timedelta(days=seq),
-        recorded_at=BEGAN,
-        state="current" if by is None else "reversed",
-        superseded_by=ClaimId(by) if by is not None else None,
-        author=author,  # type: ignore[arg-type]
-    )
-
-
-def found(*links: tuple[int, int, float, float], claims: tuple[Claim, ...] = ()) -> list[Series]:
+def found(*links: tuple[int, int, float, float]) -> list[Series]:
     """Series of the passages that links name: the earlier, the later, the chances of another and of the same value."""
     numbers = {no for one, other, *_ in links for no in (one, other)}
     kin = tuple(Kin(one, other, Chances(replaces, repeats)) for one, other, replaces, repeats in links)
-    return series.series(Kindred(tuple(map(passage, numbers)), kin), claims)
+    return series.series(Kindred(tuple(map(passage, numbers)), kin))
 
 
 def numbers(one: Series) -> tuple[int, list[int], list[int]]:
-    return (one.newest.no, [passage.no for passage in one.earlier], [passage.no for passage in one.same])
+    return (
+        one.holds.no,
+        [passage.no for passage in one.earlier],
+        [passage.no for run in one.runs for passage in run[1:]],
+    )
 
 
 def test_the_newest_statement_holds_and_those_before_it_did() -> None:
@@ -78,7 +64,7 @@ def test_where_it_is_not_clear_neither_is_picked() -> None:
 
 def test_a_doubt_does_not_reverse_what_was_only_said_again() -> None:
     (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.5, 0.0), (1, 9, 0.5, 0.0))
-    assert (one.newest.no, one.sure, one.ended) == (9, False, [])
+    assert (one.holds.no, one.sure, one.ended) == (9, False, [])
     assert numbers(one.undoubted) == (1, [], [5])
 
 
@@ -107,7 +93,7 @@ def test_what_is_said_later_shows_where_an_earlier_one_belongs() -> None:
 
 def test_what_only_says_again_what_holds_reverses_nothing_and_holds_since_it_was_said_first() -> None:
     (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.02, 0.96), (9, 11, 0.0, 0.97))
-    assert numbers(one) == (5, [1], [11, 9])
+    assert numbers(one) == (5, [1], [9, 11])
 
 
 def test_a_return_to_an_earlier_value_is_a_change() -> None:
@@ -115,10 +101,20 @@ def test_a_return_to_an_earlier_value_is_a_change() -> None:
     assert numbers(one) == (9, [5, 1], [])
 
 
-def test_what_a_person_put_right_by_hand_belongs_to_no_series() -> None:
-    by_hand = claim(50, author="person", step=False)
-    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.9, 0.0), (1, 9, 0.9, 0.0), claims=(claim(9, by="c50"), by_hand))
-    assert numbers(one) == (5, [1], [])
+def test_an_earlier_value_that_was_said_again_held_since_it_was_said_first() -> None:
+    (one,) = found((1, 5, 0.0, 0.97), (5, 9, 0.9, 0.0), (1, 9, 0.9, 0.0))
+    assert numbers(one) == (9, [1], [5])
+    assert [(ended.no, later.no) for ended, later in one.ended] == [(1, 9), (5, 9)]
+
+
+def test_what_says_again_any_of_what_was_said_of_a_value_reverses_nothing() -> None:
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.02, 0.97), (5, 11, 0.02, 0.97), (9, 11, 0.2, 0.7))
+    assert numbers(one) == (5, [1], [9, 11])
+
+
+def test_of_several_doubts_the_newest_is_told() -> None:
+    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.5, 0.0), (7, 9, 0.55, 0.0), (5, 9, 0.5, 0.0))
+    assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +152,6 @@ def test_every_statement_is_in_one_series_at_most_and_each_is_in_order(
     told = [passage.no for one in made for passage in one.passages]
     assert len(told) == len(set(told))
     for one in made:
-        settled = one.undoubted
-        doubted = () if one.sure else (one.newest,)
-        in_time = [passage.no for passage in reversed((*doubted, *settled.same, settled.newest, *settled.earlier))]
+        in_time = [passage.no for run in reversed(one.runs) for passage in run]
         assert in_time == sorted(in_time)
         assert len(in_time) > 1

@@ -94,7 +94,7 @@ LUNA, PIXEL, OTTO = (
     passage(9, "The cat is called Pixel."),
     passage(6, "We call the cat Otto."),
 )
-CATS = Series(PIXEL, (OTTO, LUNA))
+CATS = Series(((PIXEL,), (OTTO,), (LUNA,)))
 
 
 def test_what_holds_and_what_held_last_stand_together_and_the_rest_is_marked() -> None:
@@ -118,7 +118,7 @@ def test_far_from_the_point_what_held_is_only_marked() -> None:
 
 
 def test_a_doubt_is_told_where_both_sides_were_found_and_brings_nothing_along() -> None:
-    doubt = Series(PIXEL, (OTTO, LUNA), sure=False)
+    doubt = Series(((PIXEL,), (OTTO,), (LUNA,)), sure=False)
     first, *_ = told([Ranked(OTTO, 2.0), Ranked(PIXEL, 1.8)], [], [doubt])
     assert isinstance(first, Held)
     assert not first.sure
@@ -127,13 +127,13 @@ def test_a_doubt_is_told_where_both_sides_were_found_and_brings_nothing_along() 
 
 def test_what_was_only_said_again_takes_nothing_from_its_claims() -> None:
     ranked = [Ranked(passage(1, "We rent from Mr. Novak."), 2.0), Ranked(passage(5, "We rent from Mr. Petit."), 1.9)]
-    again = Series(passage(7, "Mr. Petit again."), (), (ranked[1].passage,))
+    again = Series(((ranked[1].passage, passage(7, "Mr. Petit again.")),))
     assert shown(told(ranked, [OLD, NEW], [again])) == ["<c1>", "<c5>"]
 
 
 def test_claims_do_not_contradict_a_series() -> None:
     ranked = [Ranked(passage(1, "We rent from Mr. Novak."), 2.0), Ranked(passage(5, "We rent from Mr. Petit."), 1.9)]
-    back = Series(ranked[0].passage, (ranked[1].passage,))
+    back = Series(((ranked[0].passage,), (ranked[1].passage,)))
     assert shown(told(ranked, [OLD, NEW], [back])) == ["We rent from Mr. Novak. over We rent from Mr. Petit."]
 
 

@@ -320,7 +320,7 @@ class Memory(Protocol):
 
     async def kindred(self, view: View, passages: Sequence[int] = (), *, steps: Sequence[StepId] = ()) -> Kindred:
         """What these passages, or those of these steps, lead to, from one to the next: all that may tell about the same
-        things and is seen, the session's window too."""
+        things and is seen, the session's window too; but not what a person took back or put right by hand."""
         ...
 
     async def about(self, view: View, steps: Sequence[StepId]) -> tuple[Claim, ...]:

@@ -15,16 +15,14 @@ from heapq import heapify, heappop, heappush
 
 import msgspec
 
-from everthread.core.claim import Claim
-from everthread.core.ids import StepId
 from everthread.core.memory import UNRELATED, Chances, Kindred, Passage
 from everthread.core.sentences import own_words
 from everthread.memory.weigh import is_mine
 
-SUREST = 4.0  # log-odds: the most that one comparison speaks for or against
-NOTHING = 0.5  # log-odds that speak for nothing
-DOUBTS = 1.0  # what speaks against it is less: it may go together all the same
-SAME = 0.95  # chance that it gives no other value
+FOR, AGAINST = 4.0, 4.0  # log-odds: the most that one comparison speaks for two being the same, and against it
+EVEN = 0.5  # log-odds from which on it speaks for it
+DOUBTS = 1.0  # where no more than this speaks against it, it may be so
+SAME = 0.9  # chance that it gives no other value
 
 TINY = 1e-6
 
@@ -33,34 +31,43 @@ Between = defaultdict[int, dict[int, float]]  # what speaks for two strands bein
 
 
 class Series(msgspec.Struct, frozen=True):
-    """What holds, in the turn since which it does, and what held before it, the newest first."""
+    """What people said of one thing. Each run is one value: the turn that told it, and those that said it again; the
+    newest value first. If it is not sure, the first run may be about something else, and the second still hold."""
 
-    newest: Passage
-    earlier: tuple[Passage, ...]
-    same: tuple[Passage, ...] = ()  # only say again what holds
-    sure: bool = True  # the newest is about the same thing; else either it holds, or the one before it still does
+    runs: tuple[tuple[Passage, ...], ...]
+    sure: bool = True
+
+    @property
+    def holds(self) -> Passage:
+        """The turn since which the newest value holds."""
+        return self.runs[0][0]
+
+    @property
+    def earlier(self) -> tuple[Passage, ...]:
+        """The turns that told the others."""
+        return tuple(run[0] for run in self.runs[1:])
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        return (self.newest, *self.earlier, *self.same)
+        return tuple(passage for run in self.runs for passage in run)
 
     @property
     def ended(self) -> list[tuple[Passage, Passage]]:
-        """What does not hold any more, each with what does, or may, instead."""
-        last, *before = (self.newest, *self.earlier) if self.sure else self.earlier
-        return [(passage, last) for passage in before]
+        """What does not hold any more, each with what does instead."""
+        last, *before = self.undoubted.runs
+        return [(passage, last[0]) for run in before for passage in run]
 
     @property
     def undoubted(self) -> Series:
-        """Without a newest one that may be about something else."""
-        return self if self.sure else Series(self.earlier[0], self.earlier[1:], self.same)
+        """Without the newest, if it may be about something else."""
+        return self if self.sure else Series(self.runs[1:])
 
 
 class Strand(msgspec.Struct):
     """A series while it is made."""
 
     members: list[Passage]
-    doubtful: list[Passage] = []  # that may continue it
+    doubtful: list[Passage] = []  # those by themselves that may continue it
 
 
 def may_tell(passage: Passage) -> bool:
@@ -83,43 +90,30 @@ def one_voice(one: Passage, other: Passage) -> bool:
     return one.speaker == other.speaker or not (is_mine(one.text) or is_mine(other.text))
 
 
-def series(kindred: Kindred, claims: Sequence[Claim] = ()) -> list[Series]:
-    """All that have more than one statement; without what a person took back or put right by hand."""
-    aside = by_hand(claims)
+def series(kindred: Kindred) -> list[Series]:
+    """All that have more than one statement."""
     links = {(one.earlier, one.later): one.chances for one in kindred.kin}
-    said = sorted((one for one in kindred.passages if one.step not in aside), key=place)
-    strands = together(said, links)
-    alone = {strand.members[0].no for strand in strands if len(strand.members) == 1}
     found: list[Series] = []
     in_doubt: set[int] = set()
-    for strand in strands:
-        one = told(strand, alone, links)
+    for strand in together(kindred.passages, links):
+        one = read(strand, links)
         if len(one.passages) > 1 and strand.members[0].no not in in_doubt:
             found.append(one)
-            in_doubt |= set() if one.sure else {one.newest.no}
+            in_doubt |= set() if one.sure else {one.holds.no}
     return found
 
 
-def by_hand(claims: Sequence[Claim]) -> set[StepId]:
-    """The steps of which a person took something back, or put it right."""
-    noted = {claim.id for claim in claims if claim.author == "person"}
-    return {
-        claim.step
-        for claim in claims
-        if claim.step is not None and (claim.state == "retracted" or claim.superseded_by in noted)
-    }
-
-
 def together(said: Sequence[Passage], links: Links) -> list[Strand]:
-    """The statements by what they are about. What is by itself may belong to the strand that most speaks for."""
+    """The statements by what they are about, the oldest first."""
     strands = {one.no: [one] for one in said}
     between = comparisons(strands, links)
-    united(strands, between)
+    unite(strands, between)
     made = {no: Strand(sorted(members, key=place)) for no, members in strands.items()}
     for no, strand in made.items():
         if len(strand.members) == 1:
-            evidence, nearest = max(((speaks, other) for other, speaks in between[no].items()), default=(-SUREST, no))
-            if evidence >= -DOUBTS:
+            likely = [other for other, speaks in between[no].items() if speaks >= -DOUBTS]
+            if likely:
+                nearest = max(likely, key=lambda other: (len(made[other].members) > 1, between[no][other], -other))
                 made[nearest].doubtful.append(strand.members[0])
     return sorted(made.values(), key=lambda strand: place(strand.members[0]))
 
@@ -134,18 +128,19 @@ def comparisons(known: Container[int], links: Links) -> Between:
 
 
 def evidence(chances: Chances) -> float:
+    """What a comparison speaks for two being about the same thing; below zero, against it."""
     chance = min(max(chances.either, TINY), 1 - TINY)
-    return max(-SUREST, min(SUREST, math.log(chance / (1 - chance)))) - NOTHING
+    return max(-AGAINST, min(FOR, math.log(chance / (1 - chance)) - EVEN))
 
 
-def united(strands: dict[int, list[Passage]], between: Between) -> None:
+def unite(strands: dict[int, list[Passage]], between: Between) -> None:
     """Makes one of two, those first for which most speaks, as long as anything does. Both are changed in place."""
     queue = [(-speaks, one, other) for one, near in between.items() for other, speaks in near.items() if one < other]
     heapify(queue)
     while queue and queue[0][0] < 0:
-        against, one, other = heappop(queue)
-        if one not in strands or between[one].get(other) != -against:
-            continue  # it was united with another meanwhile
+        minus, one, other = heappop(queue)
+        if one not in strands or between[one].get(other) != -minus:
+            continue  # one of them was united with another meanwhile, and what speaks for it was put in anew
         strands[one] += strands.pop(other)
         del between[one][other]
         for third, speaks in between.pop(other).items():
@@ -157,12 +152,15 @@ def united(strands: dict[int, list[Passage]], between: Between) -> None:
             heappush(queue, (-total, min(one, third), max(one, third)))
 
 
-def told(strand: Strand, alone: Container[int], links: Links) -> Series:
-    """Where something was said since that may be about the same, and is about nothing else, either of them holds."""
-    members = strand.members
-    at = len(members) - 1
-    while at > 0 and links.get((members[at - 1].no, members[at].no), UNRELATED).repeats >= SAME:
-        at -= 1
-    settled = Series(members[at], tuple(reversed(members[:at])), tuple(reversed(members[at + 1 :])))
-    newer = [one for one in strand.doubtful if before(members[-1], one) and one.no in alone]
-    return Series(newer[-1], (settled.newest, *settled.earlier), settled.same, sure=False) if newer else settled
+def read(strand: Strand, links: Links) -> Series:
+    """A strand as values, the newest first. What may continue it, and was said since, may hold instead."""
+    runs: list[list[Passage]] = []
+    for passage in strand.members:
+        if runs and any(links.get((one.no, passage.no), UNRELATED).repeats >= SAME for one in runs[-1]):
+            runs[-1].append(passage)
+        else:
+            runs.append([passage])
+    newer = [one for one in strand.doubtful if before(strand.members[-1], one)]
+    if newer:
+        runs.append([max(newer, key=place)])
+    return Series(tuple(map(tuple, reversed(runs))), sure=not newer)

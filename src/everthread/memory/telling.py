@@ -15,6 +15,7 @@ from everthread.memory.series import Series
 
 TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what is asked
 COVERS, REPEATS = 0.95, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
+MOST_OVERTAKEN = 3  # that are told whatever the question is
 LEADING = 2  # of a series: what holds and what held last stand together; the others where they would anyway, marked
 
 
@@ -33,14 +34,13 @@ def told(
     apt = {one.passage.no for one in ranked if one.score >= least}
     drawn = Drawn(claims)
     known = Told([one if one.sure or apt.issuperset(numbers(leading(one))) else one.undoubted for one in found])
-    for passage in known.passages(overtaken):
-        if (own := known.begun(passage)) is not None:
-            yield held(own, drawn)
+    for ended, by in known.overtaken(overtaken):
+        yield held((by.holds, ended), drawn)
     shown: set[str] = set()
     for one in ranked:
         passage = one.passage
         if one.score >= least and (own := known.begun(passage)) is not None:
-            yield held(own, drawn)
+            yield held(leading(own), drawn, sure=own.sure)
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim)] if one.score >= least else []
         telling = [claim for claim in telling if known.steps.isdisjoint(drawn.chain(claim))]
@@ -65,14 +65,22 @@ class Told:
         self.steps = {passage.step for one in changed for passage in one.passages if passage.step is not None}
         self.shown: set[int] = set()
 
-    def passages(self, steps: Collection[StepId]) -> list[Passage]:
-        """Those of these steps, that do not hold any more."""
-        return [one for own in self._found for one, _ in own.ended if one.step in steps]
+    def overtaken(self, steps: Collection[StepId]) -> list[tuple[Passage, Series]]:
+        """Those of these steps that do not hold any more, each with its series; from now on they are shown."""
+        ended = {
+            passage.step: (passage, own.undoubted)
+            for own in self._found
+            for passage, _ in own.ended
+            if passage.step in steps
+        }
+        first = list(ended.values())[:MOST_OVERTAKEN]
+        self.shown |= {no for passage, own in first for no in (passage.no, own.holds.no)}
+        return first
 
     def begun(self, passage: Passage) -> Series | None:
         """The series that a passage belongs to, if nothing of it was shown; from now on its first ones are."""
         own = self._of.get(passage.no)
-        if own is None or not own.earlier or own.newest.no in self.shown:
+        if own is None or not own.earlier or own.holds.no in self.shown:
             return None
         self.shown |= numbers(leading(own))
         return own
@@ -83,21 +91,21 @@ def numbers(passages: Iterable[Passage]) -> set[int]:
 
 
 def leading(one: Series) -> tuple[Passage, ...]:
-    return (one.newest, *one.earlier)[:LEADING]
+    return (one.holds, *one.earlier)[:LEADING]
 
 
-def held(own: Series, drawn: Drawn) -> Held:
-    """What holds and what held last, as they were said, and why the newest came about."""
+def held(passages: Sequence[Passage], drawn: Drawn, *, sure: bool = True) -> Held:
+    """What holds and what held before, as they were said, and why the newest came about."""
 
     def said(passage: Passage) -> Recalled:
         return recalled(passage, None, retracted=False)
 
-    newest, *before = leading(own)
+    newest, *before = passages
     told = [claim for claim in drawn.inside(newest) if claim.because is not None or claim.cause is not None]
     return Held(
         said(newest),
         tuple(map(said, before)),
-        sure=own.sure,
+        sure=sure,
         why=told[-1] if told else None,
         claims=tuple(claim.id for passage in (newest, *before) for claim in drawn.inside(passage)),
     )

@@ -77,7 +77,8 @@ def drop_some(db: sqlite3.Connection, tenant: str, thread: str, most: int) -> bo
 
 
 def part(db: sqlite3.Connection, tenant: str, thread: str, left: int) -> None:
-    """What a thread says goes to another scope without what it left behind: those are not kin any more."""
+    """What a thread says went to another scope without what it leaves behind: those are not kin any more. Links went
+    along with their later passages."""
     db.execute(
         "DELETE FROM kin WHERE (scope, later, earlier) IN (SELECT kin.scope, kin.later, kin.earlier FROM chunk"
         " CROSS JOIN kin ON kin.scope = chunk.scope AND kin.later = chunk.no JOIN chunk AS other"

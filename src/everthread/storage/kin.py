@@ -20,16 +20,28 @@ LEAST = 0.1  # cosine: below it two statements have nothing to do with each othe
 FOLLOWED = 0.2  # chance from which on one statement leads to another
 HOPS = 3  # from one statement to the next
 MOST = 120  # passages that are reached from those asked for, the likeliest first
-MOST_FOLLOWING = 1000  # links to later ones that are looked at, the newest first
+MOST_LINKS = 1000  # that are followed at once, those read last first
 
-COMPARED = """
+BEFORE = """
     SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
         CROSS JOIN kin ON kin.scope = ?1 AND kin.later = asked.value
+        WHERE kin.replaces + kin.repeats >= ?3 ORDER BY kin.later DESC LIMIT ?4
 """
-FOLLOWING = """
+AFTER = """
     SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
         CROSS JOIN kin INDEXED BY kin_of_earlier ON kin.scope = ?1 AND kin.earlier = asked.value
         WHERE kin.replaces + kin.repeats >= ?3 ORDER BY kin.later DESC LIMIT ?4
+"""
+AMONG = """
+    SELECT kin.later, kin.earlier, kin.replaces, kin.repeats FROM json_each(?2) AS asked
+        CROSS JOIN kin ON kin.scope = ?1 AND kin.later = asked.value
+        WHERE kin.earlier IN (SELECT value FROM json_each(?2))
+"""
+PUT_RIGHT = """
+    SELECT claim.step FROM json_each(?2) AS asked CROSS JOIN claim INDEXED BY claim_of_step
+        ON claim.tenant = ?1 AND claim.step = asked.value
+        LEFT JOIN claim AS successor ON successor.tenant = ?1 AND successor.claim = claim.superseded_by
+        WHERE claim.state = 'retracted' OR (successor.claim IS NOT NULL AND successor.step IS NULL)
 """
 SAID = """
     SELECT chunk.no FROM json_each(?) AS asked CROSS JOIN step ON step.tenant = ? AND step.step = asked.value
@@ -67,30 +79,30 @@ class Family(msgspec.Struct, frozen=True):
     def kindred(
         self, db: sqlite3.Connection, view: View, numbers: Sequence[int], steps: Sequence[StepId] = ()
     ) -> Kindred:
-        """All that these passages lead to and that is seen."""
+        """All that these passages lead to and that is seen; without what a person took back, or put right by hand."""
         scope = sight.scope_number(db, view.tenant, view.scope)
         if scope is None:
             return Kindred()
         said = db.execute(SAID, (listed(steps), view.tenant)) if steps else ()
         reached = led_to(db, scope, {*numbers, *(no for (no,) in said)})
-        links = kin_of(db.execute(COMPARED, (scope, listed(reached))))
+        links = kin_of(db.execute(AMONG, (scope, listed(reached))))
         if not links:
             return Kindred()
         seen = sight.whole(db, self.paths, view, scope)
         found = tuple(passages(db, view.tenant, scope, reached, seen))
-        known = {passage.no for passage in found}
-        return Kindred(found, tuple(kin for kin in links if known.issuperset((kin.earlier, kin.later))))
+        steps_of = listed(sorted({one.step for one in found if one.step is not None}))
+        aside = {step for (step,) in db.execute(PUT_RIGHT, (view.tenant, steps_of))}
+        kept = tuple(one for one in found if one.step not in aside)
+        known = {passage.no for passage in kept}
+        return Kindred(kept, tuple(kin for kin in links if known.issuperset((kin.earlier, kin.later))))
 
 
 def led_to(db: sqlite3.Connection, scope: int, asked: set[int]) -> list[int]:
     """These passages, and those that likely go together with them, from one to the next."""
     reached, new = set(asked), asked
     for _ in range(HOPS):
-        rows = [
-            *db.execute(COMPARED, (scope, listed(sorted(new)))),
-            *db.execute(FOLLOWING, (scope, listed(sorted(new)), FOLLOWED, MOST_FOLLOWING)),
-        ]
-        likely = sorted((kin for kin in kin_of(rows) if kin.chances.either >= FOLLOWED), key=by_chance)
+        asked_for = (scope, listed(sorted(new)), FOLLOWED, MOST_LINKS)
+        likely = sorted(kin_of((*db.execute(BEFORE, asked_for), *db.execute(AFTER, asked_for))), key=by_chance)
         led = dict.fromkeys(no for kin in likely for no in (kin.later, kin.earlier) if no not in reached)
         new = set(islice(led, MOST + len(asked) - len(reached)))
         if not new:
@@ -104,7 +116,7 @@ def kin_of(rows: Iterable[tuple[int, int, float, float]]) -> list[Kin]:
 
 
 def by_chance(kin: Kin) -> tuple[float, int]:
-    """The likeliest first, the newest of those."""
+    """The likeliest first; of those what was read last."""
     return (-kin.chances.either, -kin.later)
 
 

@@ -94,9 +94,7 @@ class Recall:
         steps = tuple(dict.fromkeys(claim.step for claim in claims if claim.step is not None))
         if not steps:
             return frozenset()
-        kindred = await self._memory.kindred(view, steps=steps)
-        said = tuple(dict.fromkeys(one.step for one in kindred.passages if one.step is not None))
-        found = series.series(kindred, await self._memory.about(view, said) if said else ())
+        found = series.series(await self._memory.kindred(view, steps=steps))
         return frozenset(passage.step for one in found for passage, _ in one.ended if passage.step is not None)
 
     async def search(self, view: View, question: Question, *, room: int) -> tuple[Ranked, ...]:
@@ -157,7 +155,7 @@ class Recall:
         claims += tuple(await self._replaced(view, noted))
         numbers = [one.passage.no for one in ranked[:CONSIDERED]]
         kindred = await self._memory.kindred(view, numbers, steps=changed.overtaken)
-        found = series.series(kindred, claims)
+        found = series.series(kindred)
         return render.tail(
             chain(first, telling.told(ranked, claims, found, overtaken=changed.overtaken)),
             (*first, *claims),  # what was found is as it stands from here

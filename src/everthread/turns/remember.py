@@ -256,7 +256,7 @@ class Remembering:
             (one, vectors[text], other is piece)
             for other in read
             for one, text in zip(other.passages, other.wanted, strict=True)
-            if one.thread in threads or other.home == piece.home is not None
+            if one.thread in threads or (piece.home is not None and other.home == piece.home)
         ]
         pairs: list[tuple[Passage, Passage]] = []
         for passage, text in zip(piece.passages, piece.wanted, strict=True):
