@@ -58,12 +58,12 @@ def test_what_is_hardly_about_the_same_stays_by_itself() -> None:
 
 
 def test_where_it_is_not_clear_neither_is_picked() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.5, 0.05), (1, 9, 0.5, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.25, 0.05), (1, 9, 0.3, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
 def test_a_doubt_does_not_reverse_what_was_only_said_again() -> None:
-    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.5, 0.0), (1, 9, 0.5, 0.0))
+    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.3, 0.0), (1, 9, 0.3, 0.0))
     assert (one.holds.no, one.sure, one.ended) == (9, False, [])
     assert numbers(one.undoubted) == (1, [], [5])
 
@@ -80,7 +80,7 @@ def test_a_statement_continues_the_series_that_it_fits_best() -> None:
 
 def test_what_speaks_loudest_is_heard_first() -> None:
     """One comparison that leaves no doubt counts for more than several that nearly say nothing."""
-    (one, other) = found((1, 9, 0.3, 0.0), (2, 9, 0.4, 0.0), (3, 9, 0.99, 0.0), (1, 3, 0.9, 0.0), (2, 4, 0.9, 0.0))
+    (one, other) = found((1, 9, 0.2, 0.0), (2, 9, 0.3, 0.0), (3, 9, 0.99, 0.0), (1, 3, 0.9, 0.0), (2, 4, 0.9, 0.0))
     assert (numbers(one), numbers(other)) == ((9, [3, 1], []), (4, [2], []))
 
 
@@ -113,7 +113,7 @@ def test_what_says_again_any_of_what_was_said_of_a_value_reverses_nothing() -> N
 
 
 def test_of_several_doubts_the_newest_is_told() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.5, 0.0), (7, 9, 0.55, 0.0), (5, 9, 0.5, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.25, 0.0), (7, 9, 0.3, 0.0), (5, 9, 0.25, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 

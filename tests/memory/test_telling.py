@@ -109,12 +109,12 @@ def test_what_holds_comes_along_though_only_what_held_was_found() -> None:
     assert shown(told([Ranked(OTTO, 2.0)], [], [CATS])) == ["The cat is called Pixel. over We call the cat Otto."]
 
 
-def test_far_from_the_point_what_held_is_only_marked() -> None:
+def test_far_from_the_point_what_held_still_comes_with_what_holds() -> None:
     dog = passage(4, "The dog is called Rex.")
     first, second = told([Ranked(dog, 2.0), Ranked(OTTO, 0.3)], [], [CATS])
     assert name(first) == "The dog is called Rex."
-    assert isinstance(second, Recalled)
-    assert second.reversed_by == 9
+    assert isinstance(second, Held)
+    assert (name(second), [one.text for one in second.earlier]) == (PIXEL.text, [OTTO.text])
 
 
 def test_a_doubt_is_told_where_both_sides_were_found_and_brings_nothing_along() -> None:

@@ -19,8 +19,8 @@ from everthread.core.memory import UNRELATED, Chances, Kindred, Passage
 from everthread.core.sentences import own_words
 from everthread.memory.weigh import is_mine
 
-FOR, AGAINST = 4.0, 4.0  # log-odds: the most that one comparison speaks for two being the same, and against it
-EVEN = 0.5  # log-odds from which on it speaks for it
+SUREST = 4.0  # log-odds: the most that one comparison speaks for two being about the same, or against it
+EVEN = -0.5  # log-odds from which on it speaks for it
 DOUBTS = 1.0  # where no more than this speaks against it, it may be so
 SAME = 0.9  # chance that it gives no other value
 
@@ -130,7 +130,7 @@ def comparisons(known: Container[int], links: Links) -> Between:
 def evidence(chances: Chances) -> float:
     """What a comparison speaks for two being about the same thing; below zero, against it."""
     chance = min(max(chances.either, TINY), 1 - TINY)
-    return max(-AGAINST, min(FOR, math.log(chance / (1 - chance)) - EVEN))
+    return max(-SUREST, min(SUREST, math.log(chance / (1 - chance)) - EVEN))
 
 
 def unite(strands: dict[int, list[Passage]], between: Between) -> None:

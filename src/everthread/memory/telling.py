@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
+from everthread.core import reversal
 from everthread.core.claim import Claim
 from everthread.core.ids import StepId
-from everthread.core.memory import Passage
+from everthread.core.memory import Kindred, Passage
 from everthread.core.sentences import squeezed
 from everthread.memory.rank import Ranked
 from everthread.memory.render import Held, Recalled
@@ -26,10 +29,10 @@ def told(
     *,
     overtaken: Collection[StepId] = (),
 ) -> Iterator[Claim | Recalled | Held]:
-    """What is to be shown, the best first, each thing once. Before a passage to the point comes what holds and what
-    held of the series that it belongs to, and what its claims changed, were changed by, or have their cause in. Of a
-    passage that says no more than these, only these. A doubt is told where both its sides were found. The series of
-    turns that were overtaken come first: the prompt tells elsewhere what they say."""
+    """What is to be shown, the best first, each thing once. Before a passage comes what holds and what held of the
+    series that it belongs to; before one to the point, what its claims changed, were changed by, or have their cause
+    in. Of a passage that says no more than these, only these. A doubt is told where both its sides were found. The
+    series of turns that were overtaken come first: the prompt tells elsewhere what they say."""
     least = TO_THE_POINT * ranked[0].score if ranked else 0.0
     apt = {one.passage.no for one in ranked if one.score >= least}
     drawn = Drawn(claims)
@@ -39,7 +42,7 @@ def told(
     shown: set[str] = set()
     for one in ranked:
         passage = one.passage
-        if one.score >= least and (own := known.begun(passage)) is not None:
+        if (own := known.begun(passage)) is not None:
             yield held(leading(own), drawn, sure=own.sure)
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim)] if one.score >= least else []
@@ -52,6 +55,28 @@ def told(
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
             later = known.over.get(passage.no) or drawn.reversed_in(passage, text)
             yield recalled(passage, later, retracted=drawn.retracted_in(text))
+
+
+def unlinked(claims: Sequence[Claim], kindred: Kindred) -> tuple[Claim, ...]:
+    """Claims without those links that rules made between two turns which were read together: whether one took the
+    other's place is known better from that."""
+    step_of = {passage.no: passage.step for passage in kindred.passages}
+    compared = {frozenset((step_of[kin.earlier], step_of[kin.later])) for kin in kindred.kin}
+    by_id = {claim.id: claim for claim in claims}
+
+    def doubted(old: Claim | None, new: Claim | None) -> bool:
+        if old is None or new is None or new.author != "rule":
+            return False
+        return frozenset((old.step, new.step)) in compared
+
+    def apart(claim: Claim) -> Claim:
+        if claim.superseded_by is not None and doubted(claim, by_id.get(claim.superseded_by)):
+            claim = reversal.restored(claim)
+        if claim.supersedes is not None and doubted(by_id.get(claim.supersedes), claim):
+            claim = reversal.freed(claim) if claim.state == "unresolved" else replace(claim, supersedes=None)
+        return claim
+
+    return tuple(map(apart, claims))
 
 
 class Told:

@@ -155,6 +155,7 @@ class Recall:
         claims += tuple(await self._replaced(view, noted))
         numbers = [one.passage.no for one in ranked[:CONSIDERED]]
         kindred = await self._memory.kindred(view, numbers, steps=changed.overtaken)
+        claims = telling.unlinked(claims, kindred)
         found = series.series(kindred)
         return render.tail(
             chain(first, telling.told(ranked, claims, found, overtaken=changed.overtaken)),
