@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from everthread.core.claim import Claim, ClaimId, Kind, Span, State
 from everthread.core.ids import LineageId, SessionId, StepId, ThreadId
-from everthread.core.memory import Passage
+from everthread.core.memory import Chances, Kin, Kindred, Passage
 from everthread.memory.rank import Ranked
 from everthread.memory.render import Held, Recalled
 from everthread.memory.series import Series
-from everthread.memory.telling import Quotes, told
+from everthread.memory.telling import Quotes, is_linked, told, unlinked
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -113,8 +113,7 @@ def test_far_from_the_point_what_held_still_comes_with_what_holds() -> None:
     dog = passage(4, "The dog is called Rex.")
     first, second = told([Ranked(dog, 2.0), Ranked(OTTO, 0.3)], [], [CATS])
     assert name(first) == "The dog is called Rex."
-    assert isinstance(second, Held)
-    assert (name(second), [one.text for one in second.earlier]) == (PIXEL.text, [OTTO.text])
+    assert name(second) == "The cat is called Pixel. over We call the cat Otto."
 
 
 def test_a_doubt_is_told_where_both_sides_were_found_and_brings_nothing_along() -> None:
@@ -166,3 +165,19 @@ WORDS = st.lists(
 def test_a_text_holds_the_quotes_that_are_literally_in_it(quotes: list[str], text: str) -> None:
     numbered = [(quote, number) for number, quote in enumerate(quotes)]
     assert sorted(Quotes(numbered).inside(text)) == [number for quote, number in numbered if quote in text]
+
+
+def test_what_a_profile_still_tells_is_told_first_with_what_holds() -> None:
+    dog = passage(4, "The dog is called Rex.")
+    given = told([Ranked(dog, 2.0)], [], [CATS], overtaken=[LUNA.step or StepId("")])
+    assert shown(given) == ["The cat is called Pixel. over The cat is called Luna.", "The dog is called Rex."]
+
+
+def test_rules_do_not_overrule_what_was_read_together() -> None:
+    passages = (earlier, later) = (passage(1, OLD.quote), passage(5, NEW.quote))
+    assert is_linked(OLD)
+    apart = Kindred(passages, (Kin(earlier.no, later.no, Chances(0.01, 0.01)),))
+    assert not any(map(is_linked, unlinked([OLD, NEW], apart)))
+    assert unlinked([OLD, NEW], Kindred(passages, ())) == (OLD, NEW), "they were not compared"
+    by_hand = msgspec.structs.replace(NEW, author="person")
+    assert unlinked([OLD, by_hand], apart) == (OLD, by_hand)
