@@ -115,6 +115,7 @@ class Work(msgspec.Struct, frozen=True):
     kind: WorkKind  # a step that was said; what a session's beginning pushed out of the window; a whole thread
     name: str  # the id of that step, session or thread
     attempts: int = 0
+    scope: int = 0  # the same for all that belongs to one
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):

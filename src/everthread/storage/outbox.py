@@ -11,7 +11,7 @@ from everthread.core.memory import Dead, Lag, Work, WorkKind
 from everthread.storage.rows import moment
 from everthread.storage.writer import Later
 
-WORK = "outbox.no, outbox.tenant, outbox.kind, outbox.name, outbox.attempts"
+WORK = "outbox.no, outbox.tenant, outbox.kind, outbox.name, outbox.attempts, outbox.scope"
 
 
 def row(tenant: str, scope: int, *, kind: WorkKind, name: str, now: int) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ def dead(db: sqlite3.Connection, tenant: Tenant | None, *, limit: int) -> tuple[
         " ORDER BY dead, no LIMIT ?",
         (tenant, tenant, limit),
     )
-    return tuple(Dead(Work(*row[:5]), row[5], moment(row[6])) for row in rows)
+    return tuple(Dead(Work(*row[:6]), row[6], moment(row[7])) for row in rows)
 
 
 def lag(db: sqlite3.Connection, tenant: Tenant | None) -> Lag:

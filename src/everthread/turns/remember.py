@@ -65,11 +65,6 @@ class Piece(msgspec.Struct, frozen=True):
         return [worth_embedding(passage.text) for passage in self.passages]
 
     @property
-    def home(self) -> tuple[Tenant, ScopeId] | None:
-        """The scope of what was said, where it is known."""
-        return (self.work.tenant, self.told.scope) if self.told is not None else None
-
-    @property
     def texts(self) -> list[str]:
         return [*(draft.quote for draft in self.drafts), *self.wanted]
 
@@ -251,12 +246,11 @@ class Remembering:
     async def _compared(self, pairing: Pairing, piece: Piece, read: Sequence[Piece], vectors: Vectors) -> list[Kin]:
         """What each message of a piece has to do with those that are like it, by reading two of them together. Those
         read just now are not found in the store yet."""
-        threads = {passage.thread for passage in piece.passages}
         fresh = [
             (one, vectors[text], other is piece)
             for other in read
+            if other.work.scope == piece.work.scope
             for one, text in zip(other.passages, other.wanted, strict=True)
-            if one.thread in threads or (piece.home is not None and other.home == piece.home)
         ]
         pairs: list[tuple[Passage, Passage]] = []
         for passage, text in zip(piece.passages, piece.wanted, strict=True):
