@@ -181,3 +181,10 @@ def test_rules_do_not_overrule_what_was_read_together() -> None:
     assert unlinked([OLD, NEW], Kindred(passages, ())) == (OLD, NEW), "they were not compared"
     by_hand = msgspec.structs.replace(NEW, author="person")
     assert unlinked([OLD, by_hand], apart) == (OLD, by_hand)
+
+
+def test_an_answer_to_what_does_not_hold_any_more_says_so() -> None:
+    answer = msgspec.structs.replace(passage(6, "A lovely name, Otto!"), no=60, role="assistant")
+    *_, last = told([Ranked(PIXEL, 2.0), Ranked(answer, 1.9)], [], [CATS])
+    assert isinstance(last, Recalled)
+    assert (last.text, last.reversed_by) == ("A lovely name, Otto!", 9)

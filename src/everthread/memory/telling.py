@@ -53,7 +53,7 @@ def told(
         if passage.no in known.shown or (passage.role == "assistant" and repeats(text, shown)):
             continue
         if not any(len(claim.quote) >= COVERS * len(passage.text.strip()) for claim in telling):
-            later = known.over.get(passage.no) or drawn.reversed_in(passage, text)
+            later = known.over(passage) or drawn.reversed_in(passage, text)
             yield recalled(passage, later, retracted=drawn.retracted_in(text))
 
 
@@ -85,10 +85,16 @@ class Told:
     def __init__(self, found: Sequence[Series]) -> None:
         self._found = found
         self._of = {passage.no: one for one in found for passage in one.passages}
-        self.over = {passage.no: later.seq for one in found for passage, later in one.ended}
+        self._over = {passage.no: later.seq for one in found for passage, later in one.ended}
+        self._answered = {passage.step: later.seq for one in found for passage, later in one.ended}
         changed = (one for one in found if one.earlier)
         self.steps = {passage.step for one in changed for passage in one.passages if passage.step is not None}
         self.shown: set[int] = set()
+
+    def over(self, passage: Passage) -> int | None:
+        """The turn that says otherwise than a passage, or than what it answers."""
+        answer = passage.step is not None and passage.role == "assistant"
+        return self._answered.get(passage.step) if answer else self._over.get(passage.no)
 
     def overtaken(self, steps: Collection[StepId]) -> list[tuple[Passage, Series]]:
         """Those of these steps that do not hold any more, each with its series; from now on they are shown."""
