@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from everthread.core.claim import Claim
 from everthread.core.ids import ScopeId, SessionId, SessionKey, Tenant
-from everthread.core.memory import View
+from everthread.core.memory import View, Work
 from everthread.evals.house import House, Line, Metered, opened
 from everthread.turns import remember
 from everthread.wiring import SqliteStore, embedders  # type: ignore[attr-defined]
@@ -167,3 +168,18 @@ async def test_what_is_said_in_two_sessions_of_a_key_and_read_at_once_is_compare
     found = await house.memory.search(view, words=["notes"], vector=None, model="", limit=9)
     kindred = await house.memory.kindred(view, [one.passage.no for one in found])
     assert len(kindred.kin) == 3, "each two of them"
+
+
+async def test_what_is_read_twice_in_one_portion_is_no_kin_of_itself(house: House) -> None:
+    await house.say(line("All my notes are in Joplin.", "a"))
+    scope = await house.memory.scope(TENANT, KEY)
+    view = View(TENANT, ScopeId(scope or ""))
+    assert await house.remembering.caught_up(TENANT, view.scope, within=30)
+    (found, *_) = await house.memory.search(view, words=["notes"], vector=None, model="", limit=1)
+    work = Work(no=1, tenant=TENANT, kind="thread", name=found.passage.thread, scope=1)
+    piece = remember.Piece(work, None, (), (found.passage,), whole=True)
+    vectors = dict(zip(piece.wanted, await house.embedder.embed(piece.wanted), strict=True))
+    again = msgspec.structs.replace(piece)
+    pairing = house.remembering._pairing
+    assert pairing is not None
+    assert await house.remembering._compared(pairing, piece, [again, piece], vectors) == []

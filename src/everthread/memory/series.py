@@ -122,7 +122,7 @@ def comparisons(known: Container[int], links: Links) -> Between:
     """What speaks for each two going together, from either side."""
     between: Between = defaultdict(dict)
     for (one, other), chances in links.items():
-        if one in known and other in known:
+        if one in known and other in known and one != other:
             between[one][other] = between[other][one] = evidence(chances)
     return between
 

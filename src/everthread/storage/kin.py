@@ -121,7 +121,7 @@ def by_chance(kin: Kin) -> tuple[float, int]:
 
 
 def keep(db: sqlite3.Connection, found: Sequence[Kin]) -> None:
-    """Keeps them, where both passages are there and in one scope."""
+    """Keeps them, where both passages are there, and in one scope."""
     db.executemany(
         "INSERT OR REPLACE INTO kin SELECT later.scope, later.no, earlier.no, ?, ? FROM chunk AS later"
         " JOIN chunk AS earlier ON earlier.no = ? AND earlier.scope = later.scope WHERE later.no = ?",

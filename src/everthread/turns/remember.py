@@ -271,7 +271,9 @@ class Remembering:
         """The messages that are most like one, of those that may be about the same. Of its own piece those before it:
         the others will be compared with it."""
         known = await self._memory.nearest(passage, vector, model=self._embedder.name, limit=COMPARED)
-        beside = [(one, own) for one, own, same in fresh if not same or series.before(one, passage)]
+        beside = [
+            (one, own) for one, own, same in fresh if one.no != passage.no and (not same or series.before(one, passage))
+        ]
         cosines = self._embedder.similarities(vector, [own for _, own in beside])
         near = [*known, *((cosine, one) for cosine, (one, _) in zip(cosines, beside, strict=True))]
         near.sort(key=lambda pair: -pair[0])
