@@ -476,8 +476,6 @@ def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir:
             f"UPDATE chunk SET thread = ?, lineage = ? WHERE {within} AND thread = ?",  # noqa: S608
             (thread, heir, *span, doomed),
         )
-        (left,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, doomed)).fetchone()
-        chunks.part(db, tenant, thread, left)
         of_steps = f"tenant = ? AND step IN (SELECT step FROM step WHERE {within})"  # noqa: S608
         db.execute(f"UPDATE claim SET scope = ? WHERE {of_steps}", (scope, tenant, *span))  # noqa: S608
         db.execute(
@@ -504,6 +502,8 @@ def inherit(db: sqlite3.Connection, tenant: str, doomed: str, thread: str, heir:
             (heir, last, tenant, origin),
         )
         origin, last = before, min(last, shared or 0)
+    (left,) = db.execute("SELECT scope FROM thread WHERE tenant = ? AND thread = ?", (tenant, doomed)).fetchone()
+    chunks.part(db, tenant, thread, left)
     db.execute(
         "UPDATE lineage SET fork_lineage = ?, fork_seq = ? WHERE tenant = ? AND lineage = ?",
         (origin, last, tenant, heir) if origin is not None and last else (None, None, tenant, heir),
