@@ -31,7 +31,7 @@ def made(state: dict[str, Array]) -> onnx.ModelProto:
         own = f"body.layers.{number}."
         matrices = {part: quantised(state[f"{own}{part}.weight"].T) for part in list(NAMES)[:6]}
         rest = {name.removeprefix(own): values for name, values in state.items() if name.startswith(own)}
-        at = graph.layer(number, at, matrices, rest)
+        at = graph.layer(number, at, matrices, rest, uneven=True)
     graph.node("ReduceMean", [at], "mean", axes=[1], keepdims=1)
     graph.node("Gather", [at, graph.array("start", np.array([0], np.int64))], "beginning", axis=1)
     graph.node("Concat", ["beginning", "mean"], "both", axis=2)

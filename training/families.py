@@ -103,7 +103,18 @@ class Topic:
 def family(path: Path) -> Family:
     given = json.loads(path.read_text())
     phrases = given["phrases"]
-    return Family(path.stem, tuple(Topic(at, own, phrases) for at, own in enumerate(given["topics"])), phrases)
+    topics = given["topics"]
+    return Family(path.stem, tuple(Topic(at, shared_values(topics, at), phrases) for at in range(len(topics))), phrases)
+
+
+def shared_values(topics: Sequence[Mapping[str, Any]], at: int) -> Mapping[str, Any]:
+    """A topic, also with the values of those beside it that share one with it: what could be the value of each tells
+    nothing about which of them is meant."""
+    own = topics[at]
+    first = at - at % ALIKE
+    beside = [one["values"] for one in topics[first : first + ALIKE] if set(one["values"]) & set(own["values"])]
+    theirs = [value for some in beside for value in some if value not in own["never"]]
+    return {**own, "values": list(dict.fromkeys([*own["values"], *theirs]))}
 
 
 def pairs(own: Topic, all_of: Family, chance: Random) -> list[Pair]:

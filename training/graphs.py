@@ -32,6 +32,15 @@ class Graph:
         self.nodes.append(helper.make_node(operator, inputs, output.split(), domain=domain, **attributes))
         return output
 
+    def by_row(self, given: str, matrix: Matrix, output: str) -> str:
+        """Bytes times bytes, where some rows are much larger than others: what goes in has one scale for all of them,
+        so each is brought to the same size before, and to its own again after."""
+        self.node("Abs", [given], f"{output}.absolute")
+        self.node("ReduceMax", [f"{output}.absolute"], f"{output}.largest", axes=[-1], keepdims=1)
+        self.node("Div", [given, f"{output}.largest"], f"{output}.even")
+        self.dense(f"{output}.even", matrix, f"{output}.product")
+        return self.node("Mul", [f"{output}.product", f"{output}.largest"], output)
+
     def dense(self, given: str, matrix: Matrix, output: str, *, bias: Array | None = None) -> str:
         """Bytes times bytes."""
         codes, scales = matrix
@@ -67,8 +76,17 @@ class Graph:
         parts = [self.array(f"norm.{part}", values) for part, values in zip(("w", "b"), norm, strict=True)]
         return self.node("LayerNormalization", ["embedded", *parts], "state0", axis=-1, epsilon=EPSILON)
 
-    def layer(self, number: int, state: str, matrices: Mapping[str, Matrix], rest: Mapping[str, Array]) -> str:
+    def layer(
+        self,
+        number: int,
+        state: str,
+        matrices: Mapping[str, Matrix],
+        rest: Mapping[str, Array],
+        *,
+        uneven: bool = False,
+    ) -> str:
         """One layer: `matrices` query, key, value, out, wide, narrow; the rest their biases and both norms."""
+        feed = self.by_row if uneven else self.dense
         own = f"layer{number}"
         three = [matrices[part] for part in ("query", "key", "value")]
         codes, scales = (np.concatenate(parts, axis=-1) for parts in zip(*three, strict=True))
@@ -80,10 +98,10 @@ class Graph:
         self.dense(f"{own}.heads", matrices["out"], f"{own}.attended")
         norm = (rest["norm.weight"], rest["norm.bias"])
         middle = self.joined(f"{own}.attended", state, rest["out.bias"], norm, f"{own}.middle")
-        self.dense(middle, matrices["wide"], f"{own}.wide")
+        feed(middle, matrices["wide"], f"{own}.wide")
         bias = self.array(f"{own}.wide.bias", rest["wide.bias"])
         self.node("BiasGelu", [f"{own}.wide", bias], f"{own}.gelu", domain=FUSED)
-        self.dense(f"{own}.gelu", matrices["narrow"], f"{own}.narrow")
+        feed(f"{own}.gelu", matrices["narrow"], f"{own}.narrow")
         last = (rest["last.weight"], rest["last.bias"])
         return self.joined(f"{own}.narrow", middle, rest["narrow.bias"], last, f"state{number + 1}")
 

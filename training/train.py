@@ -38,9 +38,10 @@ STEADY = 0.998  # of the mean of the weights, from one step to the next: the mea
 LIKE = 8  # slots of the same author that sound like one
 MADE_UP = 130  # conversations of each family that is open to those who write rules
 NEAR = 12  # earlier statements that one is read together with, as the server does
-FROM_FAMILIES, FEW = 0.7, 8  # of the conversations; slots of an author that are too few for one
+FROM_FAMILIES, FEW = 0.8, 8  # of the conversations; slots of an author that are too few for one
+HARD = 0.7  # of the conversations of families, about things that sound alike
 CLOSE = 6  # of them that are most like it
-IDLE, APART, FAR = 1.2, 1.2, 0.4  # pairs that do not go together for each that does
+IDLE, APART, FAR = 1.2, 2.0, 0.4  # pairs that do not go together for each that does
 
 
 class Vectors:
@@ -227,7 +228,7 @@ class Corpus:
         drawn = chance.sample(self._made_up, size // 8)
         while len(drawn) < size * 4 // 8:
             if chance.random() < FROM_FAMILIES:
-                said = of_talk(families.talk(chance.choice(kept), chance, hard=chance.random() < 0.5)[1])
+                said = of_talk(families.talk(chance.choice(kept), chance, hard=chance.random() < HARD)[1])
             else:
                 some = chance.choice([some for some in authors if len(some) > FEW])
                 said = of_conversation(judged.conversation(some, "", chance, again=0))
