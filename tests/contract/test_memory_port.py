@@ -13,7 +13,7 @@ from tests.contract.test_archive import branch, fork, known, more, rotated, talk
 from tests.contract.test_store import NOW, A, B, bring, fresh, imported, put, step, texts
 
 from everthread.core.claim import Block, Claim, ClaimId, Span
-from everthread.core.ids import ScopeId, SessionId, SessionKey, StepId, Tenant
+from everthread.core.ids import ScopeId, SessionId, SessionKey, StepId, Tenant, ThreadId
 from everthread.core.memory import Chances, Forget, Kin, Kindred, Passage, View, Work
 from everthread.core.messages import Message
 from everthread.core.ports import Commit
@@ -309,6 +309,32 @@ async def test_what_is_to_be_compared_was_said_in_the_same_role_and_scope(world:
     assert near[0][0] > 0.7
     assert not await world.memory.nearest(known["zebra zoo"], vector("zebra zoo"), model="another", limit=5)
     assert not await world.memory.nearest(known["zebra zoo"], vector(""), model=MODEL, limit=5)
+
+
+async def test_what_a_person_said_just_before_is_known(world: World) -> None:
+    _, known = await related(world, fresh("s", "k"))
+    await world.say(fresh("o", "another"), "zebra", "x")
+    earlier = await world.memory.just_before(known["zebra azure"])
+    assert earlier is not None
+    assert earlier.text == "zebra bazaar"
+    assert await world.memory.just_before(known["zebra zoo"]) is None
+    elsewhere = msgspec.structs.replace(known["zebra azure"], thread=ThreadId("another"))
+    assert await world.memory.just_before(elsewhere) is None, "its number was given to another meanwhile"
+
+
+async def test_what_somebody_said_long_before_is_not_just_before(world: World) -> None:
+    session = fresh("s", "k")
+    said = [("Ann", "zebra zoo"), *(("Ben", f"zebra {number}") for number in range(4)), ("Ann", "zebra azure")]
+    for name, text in said:
+        raw = msgspec.json.encode({"role": "user", "name": name, "content": text})
+        named = step(session, text, input=(Message("user", raw, text, name),))
+        session = await world.say(session, text, step=named)
+    await world.read()
+    known = await numbered(world, session)
+    assert await world.memory.just_before(known["zebra azure"]) is None
+    earlier = await world.memory.just_before(known["zebra 3"])
+    assert earlier is not None
+    assert earlier.text == "zebra 2"
 
 
 async def test_what_goes_together_is_found_from_one_to_the_next(world: World) -> None:

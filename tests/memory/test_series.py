@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from everthread.core.ids import LineageId, SessionId, StepId, ThreadId
 from everthread.core.memory import Chances, Kin, Kindred, Passage
 from everthread.memory import series
 from everthread.memory.series import Series
+from everthread.storage.kin import FOLLOWED
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -54,16 +56,16 @@ def test_the_newest_statement_holds_and_those_before_it_did() -> None:
 
 
 def test_what_is_hardly_about_the_same_stays_by_itself() -> None:
-    assert found((1, 5, 0.1, 0.05)) == []
+    assert found((1, 5, 0.08, 0.02)) == []
 
 
 def test_where_it_is_not_clear_neither_is_picked() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.25, 0.05), (1, 9, 0.3, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.12, 0.04), (1, 9, 0.17, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
 def test_a_doubt_does_not_reverse_what_was_only_said_again() -> None:
-    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.3, 0.0), (1, 9, 0.3, 0.0))
+    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.17, 0.0), (1, 9, 0.17, 0.0))
     assert (one.holds.no, one.sure, one.ended) == (9, False, [])
     assert numbers(one.undoubted) == (1, [], [5])
 
@@ -82,6 +84,61 @@ def test_what_speaks_loudest_is_heard_first() -> None:
     """One comparison that leaves no doubt counts for more than several that nearly say nothing."""
     (one, other) = found((1, 9, 0.2, 0.0), (2, 9, 0.3, 0.0), (3, 9, 0.99, 0.0), (1, 3, 0.9, 0.0), (2, 4, 0.9, 0.0))
     assert (numbers(one), numbers(other)) == ((9, [3, 1], []), (4, [2], []))
+
+
+def test_it_takes_more_to_unite_two_series_than_to_continue_one() -> None:
+    apart = found((1, 2, 0.95, 0.0), (8, 9, 0.95, 0.0), (1, 8, 0.6, 0.0), (2, 9, 0.6, 0.0))
+    assert [numbers(one) for one in apart] == [(2, [1], []), (9, [8], [])]
+    (one,) = found((1, 2, 0.95, 0.0), (1, 8, 0.6, 0.0), (2, 8, 0.6, 0.0))
+    assert numbers(one) == (8, [2, 1], [])
+    (one,) = found((1, 2, 0.95, 0.0), (8, 9, 0.95, 0.0), (1, 8, 0.9, 0.0), (2, 9, 0.9, 0.0))
+    assert numbers(one) == (9, [8, 2, 1], [])
+
+
+def test_a_statement_that_could_be_about_either_of_two_things_does_not_make_them_one() -> None:
+    """Three of each are sure; the one in doubt fits both, and goes where it fits better."""
+    sure = [(one, other, 0.97, 0.0) for one, other in ((1, 2), (1, 3), (2, 3), (4, 5), (4, 6), (5, 6))]
+    unlike = [(one, other, 0.02, 0.0) for one in (1, 2, 3) for other in (4, 5, 6)]
+    fits = [(one, 9, 0.85, 0.0) for one in (1, 2, 3)] + [(one, 9, 0.95, 0.0) for one in (4, 5, 6)]
+    both = found(*sure, *unlike, *fits)
+    assert [numbers(one) for one in both] == [(3, [2, 1], []), (9, [6, 5, 4], [])]
+
+
+def test_several_comparisons_are_worth_more_than_one() -> None:
+    links = [(1, 2, 0.02, 0.0), (1, 3, 0.02, 0.0), (1, 9, 0.8, 0.0)]
+    both = found(*links, (2, 3, 0.97, 0.0), (2, 9, 0.8, 0.0), (3, 9, 0.8, 0.0))
+    assert [numbers(one) for one in both] == [(9, [3, 2], [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Sorry, Thursday.", True),
+        ("Wait, it is Mehmet.", True),
+        ("Toast, I meant to write.", True),
+        ("Not the parish hall, the school.", True),
+        ("Choir is on Thursday.", False),
+        ("Sorry, I should have told you that choir has been on Thursdays since May.", False),
+        ("Sorry" + "y" * 60, False),
+    ],
+)
+def test_what_puts_a_slip_right_is_brief_and_says_so(text: str, *, expected: bool) -> None:
+    assert series.may_put_right(passage(1, text)) is expected
+
+
+def test_what_puts_a_slip_right_is_about_that_alone() -> None:
+    likely, hardly = Chances(0.9, 0.0), Chances(0.08, 0.0)
+    kin = [Kin(1, 9, likely), Kin(5, 9, hardly), Kin(9, 12, likely), Kin(9, 10, hardly), Kin(2, 12, likely)]
+    assert series.put_right(kin, {9: 5, 10: 9}) == [
+        Kin(5, 9, series.PUT_RIGHT),
+        Kin(9, 10, series.PUT_RIGHT),
+        Kin(2, 12, likely),
+    ]
+
+
+def test_what_is_not_about_what_was_said_just_before_stays_as_it_was_found() -> None:
+    kin = [Kin(1, 9, Chances(0.9, 0.0)), Kin(5, 9, Chances(0.02, 0.0))]
+    assert series.put_right(kin, {9: 5}) == kin
 
 
 def test_what_is_said_later_shows_where_an_earlier_one_belongs() -> None:
@@ -112,8 +169,14 @@ def test_what_says_again_any_of_what_was_said_of_a_value_reverses_nothing() -> N
     assert numbers(one) == (5, [1], [9, 11])
 
 
+def test_whatever_may_go_together_is_looked_for() -> None:
+    """The store follows each link that could join a series, or make it doubtful."""
+    least = series.JOINS - series.DOUBTS * (1 + series.UNHEARD)
+    assert math.log(FOLLOWED / (1 - FOLLOWED)) <= least
+
+
 def test_of_several_doubts_the_newest_is_told() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.25, 0.0), (7, 9, 0.3, 0.0), (5, 9, 0.25, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.16, 0.0), (7, 9, 0.05, 0.0), (5, 9, 0.17, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 

@@ -15,6 +15,7 @@ from everthread.core.claim import Claim
 from everthread.core.ids import ScopeId, SessionId, SessionKey, Tenant
 from everthread.core.memory import View, Work
 from everthread.evals.house import House, Line, Metered, opened
+from everthread.memory import series
 from everthread.turns import remember
 from everthread.wiring import SqliteStore, embedders  # type: ignore[attr-defined]
 
@@ -168,6 +169,31 @@ async def test_what_is_said_in_two_sessions_of_a_key_and_read_at_once_is_compare
     found = await house.memory.search(view, words=["notes"], vector=None, model="", limit=9)
     kindred = await house.memory.kindred(view, [one.passage.no for one in found])
     assert len(kindred.kin) == 3, "each two of them"
+
+
+@pytest.mark.parametrize("slip", ["Oops, Wednesday.", "Wait, no: Wednesday evenings.", "Rather Wednesday, sorry."])
+async def test_what_puts_a_slip_right_is_about_what_was_said_just_before(house: House, slip: str) -> None:
+    practice = "Choir practice is on Tuesday evenings."
+    for text in ("The retro of our team is on Monday.", "Band practice is on Thursday evenings.", practice, slip):
+        await house.say(line(text))
+        await read(house)
+    scope = await house.memory.scope(TENANT, KEY)
+    view = View(TENANT, ScopeId(scope or ""))
+    found = await house.memory.search(view, words=["on", "wednesday"], vector=None, model="", limit=9)
+    kindred = await house.memory.kindred(view, [one.passage.no for one in found])
+    [known] = series.series(kindred)
+    assert [passage.text for passage in (known.holds, *known.earlier)] == [slip, practice]
+
+
+async def test_what_a_person_only_says_after_a_statement_changes_nothing(house: House) -> None:
+    for text in ("Choir practice is on Tuesday evenings.", "Wait, why?", "No, thanks.", "Sorry, got to run."):
+        await house.say(line(text))
+        await read(house)
+    scope = await house.memory.scope(TENANT, KEY)
+    view = View(TENANT, ScopeId(scope or ""))
+    found = await house.memory.search(view, words=["choir"], vector=None, model="", limit=9)
+    kindred = await house.memory.kindred(view, [one.passage.no for one in found])
+    assert series.series(kindred) == []
 
 
 async def test_what_is_read_twice_in_one_portion_is_no_kin_of_itself(house: House) -> None:

@@ -255,6 +255,10 @@ class Memory(Protocol):
         cosines; the most similar first."""
         ...
 
+    async def just_before(self, passage: Passage) -> Passage | None:
+        """How the message begins that the same person sent just before this one, on the same stretch of its path."""
+        ...
+
     async def embedded(self, vectors: Sequence[tuple[int, bytes]], *, model: str, kin: Sequence[Kin] = ()) -> None:
         """Keeps passages' vectors, by the passages' numbers, and what was found out about pairs of them; those that
         were deleted meanwhile are left out."""

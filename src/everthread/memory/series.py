@@ -2,8 +2,8 @@
 it did. Nobody needs to say that something changed.
 
 Which statements go together was found out two by two when they were read (`Kin`). Each comparison speaks for or against
-it, by its log-odds. Here they become series: what has most that speaks for it comes together first, and goes on as one,
-until nothing is left of which more speaks for it than against it."""
+it, by its log-odds. Here they become series: what has most that speaks for it, on average, comes together first, and
+goes on as one, until nothing is left for which enough speaks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,26 @@ from heapq import heapify, heappop, heappush
 
 import msgspec
 
-from everthread.core.memory import UNRELATED, Chances, Kindred, Passage
+from everthread.core.memory import UNRELATED, Chances, Kin, Kindred, Passage
 from everthread.core.sentences import own_words
+from everthread.memory import cues
 from everthread.memory.weigh import is_mine
 
-SUREST = 4.0  # log-odds: the most that one comparison speaks for two being about the same, or against it
-EVEN = -0.5  # log-odds from which on it speaks for it
-DOUBTS = 1.0  # where no more than this speaks against it, it may be so
-SAME = 0.9  # chance that it gives no other value
+SUREST = 5.0  # log-odds: the most that one comparison speaks for two being about the same, or against it
+JOINS, UNITES = -1.5, 1.0  # above which mean a statement joins others, and two series become one
+UNHEARD = 0.5  # comparisons that say nothing, beside those that were made: one is worth less than several
+DOUBTS = 0.25  # where no more than this speaks against it, it may be so
+SAME = 0.8  # chance that it gives no other value
+
+BRIEF, FEW = 60, 8  # characters and words of a message that puts a slip right
+FITS = 0.06  # chance from which on it may be about that: what is not about it at all has 0.02
+PUT_RIGHT = Chances(replaces=0.99, repeats=0.0)
 
 TINY = 1e-6
 
 Links = Mapping[tuple[int, int], Chances]  # by the numbers of the earlier and the later passage
-Between = defaultdict[int, dict[int, float]]  # what speaks for two strands being one, by their numbers
+Heard = tuple[float, int]  # what comparisons speak for, all in all, and how many they are
+Between = defaultdict[int, dict[int, Heard]]  # of two strands, by their numbers
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -77,6 +84,23 @@ def may_tell(passage: Passage) -> bool:
     return said and own_words(passage.text) == passage.text
 
 
+def may_put_right(passage: Passage) -> bool:
+    """Whether it may be about a slip in what was said just before, and about nothing else: "Sorry, Thursday."."""
+    few = len(passage.text) <= BRIEF and len(passage.text.split()) <= FEW
+    return few and cues.FIXING.search(passage.text) is not None
+
+
+def put_right(found: Sequence[Kin], slips: Mapping[int, int]) -> list[Kin]:
+    """What was found, where those that put a slip right have to do with that alone: by themselves they could be about
+    anything of the kind."""
+    right = {kin.later for kin in found if slips.get(kin.later) == kin.earlier and kin.chances.either >= FITS}
+
+    def stays(kin: Kin) -> bool:
+        return slips[kin.later] == kin.earlier if kin.later in right else kin.earlier not in right
+
+    return [Kin(kin.earlier, kin.later, PUT_RIGHT) if kin.later in right else kin for kin in found if stays(kin)]
+
+
 def before(one: Passage, other: Passage) -> bool:
     return place(one) < place(other)
 
@@ -111,9 +135,10 @@ def together(said: Sequence[Passage], links: Links) -> list[Strand]:
     made = {no: Strand(sorted(members, key=place)) for no, members in strands.items()}
     for no, strand in made.items():
         if len(strand.members) == 1:
-            likely = [other for other, speaks in between[no].items() if speaks >= -DOUBTS]
+            speaks = {other: speaks_for(heard, alone=True) for other, heard in between[no].items()}
+            likely = [other for other, how_much in speaks.items() if how_much >= -DOUBTS]
             if likely:
-                nearest = max(likely, key=lambda other: (len(made[other].members) > 1, between[no][other], -other))
+                nearest = max(likely, key=lambda other: (len(made[other].members) > 1, speaks[other], -other))
                 made[nearest].doubtful.append(strand.members[0])
     return sorted(made.values(), key=lambda strand: place(strand.members[0]))
 
@@ -123,33 +148,44 @@ def comparisons(known: Container[int], links: Links) -> Between:
     between: Between = defaultdict(dict)
     for (one, other), chances in links.items():
         if one in known and other in known and one != other:
-            between[one][other] = between[other][one] = evidence(chances)
+            between[one][other] = between[other][one] = (log_odds(chances), 1)
     return between
 
 
-def evidence(chances: Chances) -> float:
-    """What a comparison speaks for two being about the same thing; below zero, against it."""
+def log_odds(chances: Chances) -> float:
+    """Of two being about the same thing."""
     chance = min(max(chances.either, TINY), 1 - TINY)
-    return max(-SUREST, min(SUREST, math.log(chance / (1 - chance)) - EVEN))
+    return max(-SUREST, min(SUREST, math.log(chance / (1 - chance))))
+
+
+def speaks_for(heard: Heard, *, alone: bool) -> float:
+    """How much what was heard of two strands speaks for them being one; below zero, against it. Less is enough where
+    one of them is a statement by itself."""
+    total, count = heard
+    return (total - count * (JOINS if alone else UNITES)) / (count + UNHEARD)
 
 
 def unite(strands: dict[int, list[Passage]], between: Between) -> None:
     """Makes one of two, those first for which most speaks, as long as anything does. Both are changed in place."""
-    queue = [(-speaks, one, other) for one, near in between.items() for other, speaks in near.items() if one < other]
+
+    def speaks(one: int, other: int) -> float:
+        return speaks_for(between[one][other], alone=min(len(strands[one]), len(strands[other])) == 1)
+
+    queue = [(-speaks(one, other), one, other) for one, near in between.items() for other in near if one < other]
     heapify(queue)
     while queue and queue[0][0] < 0:
         minus, one, other = heappop(queue)
-        if one not in strands or between[one].get(other) != -minus:
+        if other not in between.get(one, ()) or speaks(one, other) != -minus:
             continue  # one of them was united with another meanwhile, and what speaks for it was put in anew
         strands[one] += strands.pop(other)
         del between[one][other]
-        for third, speaks in between.pop(other).items():
-            if third == one:
-                continue
-            del between[third][other]
-            total = between[one].get(third, 0.0) + speaks
-            between[one][third] = between[third][one] = total
-            heappush(queue, (-total, min(one, third), max(one, third)))
+        for third, heard in between.pop(other).items():
+            if third != one:
+                del between[third][other]
+                known = between[one].get(third, (0.0, 0))
+                between[one][third] = between[third][one] = (known[0] + heard[0], known[1] + heard[1])
+        for third in between[one]:
+            heappush(queue, (-speaks(one, third), min(one, third), max(one, third)))
 
 
 def read(strand: Strand, links: Links) -> Series:

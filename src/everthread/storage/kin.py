@@ -11,15 +11,16 @@ import msgspec
 from everthread.core.ids import ScopeId, StepId
 from everthread.core.memory import Chances, Kin, Kindred, Passage, View
 from everthread.storage import sight
-from everthread.storage.index import listed, passages
+from everthread.storage.index import PASSAGE, WITH_THREAD, listed, passage_of, passages
 from everthread.storage.near import AtHand, Similarities
 from everthread.storage.sight import Paths
 
 AHEAD = 4  # times as many are looked at as are wanted: answers are among them, and other people's words
 LEAST = 0.1  # cosine: below it two statements have nothing to do with each other
-FOLLOWED = 0.2  # chance from which on one statement leads to another
+FOLLOWED = 0.13  # chance from which on one statement leads to another
 HOPS = 3  # from one statement to the next
 MOST = 120  # passages that are reached from those asked for, the likeliest first
+JUST = 3  # steps from a message to the one just before it, at most: in a group others speak in between
 MOST_LINKS = 1000  # that are followed at once, those read last first
 
 BEFORE = """
@@ -48,6 +49,16 @@ SAID = """
         CROSS JOIN chunk INDEXED BY chunk_of_step ON chunk.tenant = step.tenant AND chunk.thread = step.thread
             AND chunk.lineage = step.lineage AND chunk.seq = step.seq AND chunk.role = 'user'
 """
+JUST_BEFORE = f"""
+    SELECT {PASSAGE} FROM chunk AS own CROSS JOIN chunk INDEXED BY chunk_of_step
+        ON chunk.tenant = own.tenant AND chunk.thread = own.thread AND chunk.lineage = own.lineage
+            AND chunk.seq BETWEEN own.seq - ?4 AND own.seq AND chunk.no <> own.no
+            AND (chunk.seq < own.seq OR coalesce(chunk.message, 0) < coalesce(own.message, 0))
+            AND chunk.role = own.role AND chunk.name IS own.name AND coalesce(chunk.start, 0) = 0
+        {WITH_THREAD}
+        WHERE own.no = ?1 AND own.thread = ?2 AND own.lineage = ?3
+        ORDER BY chunk.seq DESC, chunk.message DESC LIMIT 1
+"""  # noqa: S608
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -95,6 +106,12 @@ class Family(msgspec.Struct, frozen=True):
         kept = tuple(one for one in found if one.step not in aside)
         known = {passage.no for passage in kept}
         return Kindred(kept, tuple(kin for kin in links if known.issuperset((kin.earlier, kin.later))))
+
+
+def just_before(db: sqlite3.Connection, passage: Passage) -> Passage | None:
+    """How the message begins that the same person sent just before this one."""
+    row = db.execute(JUST_BEFORE, (passage.no, passage.thread, passage.lineage, JUST)).fetchone()
+    return None if row is None else passage_of(row)
 
 
 def led_to(db: sqlite3.Connection, scope: int, asked: set[int]) -> list[int]:

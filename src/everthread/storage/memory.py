@@ -30,7 +30,7 @@ from everthread.core.memory import (
 from everthread.storage import index, outbox, seen, sight, told
 from everthread.storage.claims import remember as write_claims
 from everthread.storage.forgetting import Forgetting
-from everthread.storage.kin import FOLLOWED, Family
+from everthread.storage.kin import FOLLOWED, Family, just_before
 from everthread.storage.kin import keep as keep_kin
 from everthread.storage.near import Similarities
 from everthread.storage.rows import stamp
@@ -76,6 +76,9 @@ class SqliteMemory:
         return await self._store.searching(
             lambda db: self._family.nearest(db, passage, vector, model=model, limit=limit)
         )
+
+    async def just_before(self, passage: Passage) -> Passage | None:
+        return await self._store.searching(lambda db: just_before(db, passage))
 
     async def embedded(self, vectors: Sequence[tuple[int, bytes]], *, model: str, kin: Sequence[Kin] = ()) -> None:
         kept: dict[int, list[int]] = {}

@@ -253,9 +253,14 @@ class Remembering:
             for one, text in zip(other.passages, other.wanted, strict=True)
         ]
         pairs: list[tuple[Passage, Passage]] = []
+        slips: dict[int, int] = {}  # what may put right what was said just before, and that
         for passage, text in zip(piece.passages, piece.wanted, strict=True):
             if series.may_tell(passage):
                 likely = await self._like(passage, vectors[text], fresh)
+                slip = await self._memory.just_before(passage) if series.may_put_right(passage) else None
+                if slip is not None and series.may_tell(slip):
+                    likely = [slip, *(one for one in likely if one.no != slip.no)]
+                    slips[passage.no] = slip.no
                 pairs += [(one, passage) if series.before(one, passage) else (passage, one) for one in likely]
         try:
             async with asyncio.timeout(SLOWEST / 2):
@@ -263,7 +268,8 @@ class Remembering:
         except (Unavailable, TimeoutError) as failure:  # it is found again all the same
             logger.warning("messages could not be read together: %s", type(failure).__name__)
             return []
-        return [Kin(earlier.no, later.no, one) for (earlier, later), one in zip(pairs, chances, strict=True)]
+        found = [Kin(earlier.no, later.no, one) for (earlier, later), one in zip(pairs, chances, strict=True)]
+        return series.put_right(found, slips)
 
     async def _like(
         self, passage: Passage, vector: bytes, fresh: Sequence[tuple[Passage, bytes, bool]]
