@@ -15,7 +15,7 @@ from everthread.core.memory import Near
 from everthread.core.messages import say
 from everthread.memory.ledger import settle
 from everthread.memory.notice import notice
-from everthread.memory.render import PROFILE, TAIL, Recalled, profile, tail
+from everthread.memory.render import PROFILE, TAIL, Held, Recalled, profile, tail
 
 NOVEMBER = datetime(2025, 11, 4, tzinfo=UTC)
 JANUARY = datetime(2026, 1, 14, tzinfo=UTC)
@@ -153,6 +153,16 @@ def test_from_what_was_said_to_what_is_shown() -> None:
         ' - because: "Deploys took two hours"\n'
         '  REVERSED: "We\'re committed to microservices" (2025-11-04 to 2026-03-02, turn 97)\n'
     )
+
+
+def test_where_there_is_no_room_for_all_that_held_what_held_last_is_shown() -> None:
+    held = Held(said_in(9, MARCH, "nine"), (said_in(5, JANUARY, "five"), said_in(2, NOVEMBER, "two")))
+    newest = 'CURRENT since 2026-03-02 (turn 9): "nine"\n'
+    last = '  REVERSED: "five" (2026-01-14 to 2026-03-02, turn 5)\n'
+    first = '  REVERSED: "two" (2025-11-04 to 2026-01-14, turn 2)\n'
+    assert tail([held], [], room=500, counter=COUNTER).text == TAIL + newest + last + first
+    room = COUNTER.count(TAIL) + COUNTER.count(newest + last) + 1
+    assert tail([held], [], room=room, counter=COUNTER).text == TAIL + newest + last
 
 
 def test_a_reversal_found_by_either_side_is_shown_once() -> None:

@@ -123,7 +123,8 @@ def tail(
             if isinstance(item, Recalled):
                 yield [recalled(item, places)]
             elif isinstance(item, Held):
-                yield [answered(item, known, places)]
+                lengths = (len(item.earlier), 1) if len(item.earlier) > 1 else (len(item.earlier),)
+                yield [answered(item, known, places, most=length) for length in lengths]
             elif (head := head_of(item, known)) is not None and head.id not in heads:
                 heads.add(head.id)
                 yield forms(head, earlier, known, places)
@@ -151,20 +152,21 @@ def recalled(item: Recalled, places: Places) -> Entry:
     )
 
 
-def answered(held: Held, known: dict[ClaimId, Claim], places: Places) -> Entry:
-    """What holds, with what held before it; or what may."""
+def answered(held: Held, known: dict[ClaimId, Claim], places: Places, *, most: int) -> Entry:
+    """What holds, with what held before it, at most so much; or what may."""
     newest, because = held.newest, why(held.why, known, places) if held.why else ""
     label = f"{'CURRENT since' if held.sure else 'UNRESOLVED'} {day(newest.said_at)}"
     lines = [f"{label} ({spoken(newest, places)}){by(newest.speaker)}: {quoted(newest.text)}{because}\n"]
     following = newest.said_at
-    for one in held.earlier:
+    before = held.earlier[:most]
+    for one in before:
         if held.sure:
             span = f"{day(one.said_at)} to {day(following)}"
             lines.append(f"  REVERSED: {quoted(one.text)} ({span}, {spoken(one, places)}){by(one.speaker)}\n")
         else:
             lines.append(f"  or {day(one.said_at)} ({spoken(one, places)}){by(one.speaker)}: {quoted(one.text)}\n")
         following = one.said_at
-    shown = (newest, *held.earlier)
+    shown = (newest, *before)
     return Entry(
         "".join(lines),
         claims=held.claims,

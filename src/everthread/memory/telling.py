@@ -20,6 +20,7 @@ TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what i
 COVERS, REPEATS = 0.95, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
 MOST_OVERTAKEN = 3  # that are told whatever the question is
 LEADING = 2  # of a series: what holds and what held last stand together; the others where they would anyway, marked
+WHOLE = 6  # of the series that fits the question best: all that it has been
 
 
 def told(
@@ -40,10 +41,14 @@ def told(
     for ended, by in known.overtaken(overtaken):
         yield held((by.holds, ended), drawn)
     shown: set[str] = set()
+    most = WHOLE
     for one in ranked:
         passage = one.passage
         if (own := known.begun(passage)) is not None:
-            yield held(leading(own), drawn, sure=own.sure)
+            first = leading(own, most if own.sure and one.score >= least else LEADING)
+            known.shown |= numbers(first)
+            yield held(first, drawn, sure=own.sure)
+            most = LEADING
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim)] if one.score >= least else []
         telling = [claim for claim in telling if known.steps.isdisjoint(drawn.chain(claim))]
@@ -109,11 +114,10 @@ class Told:
         return first
 
     def begun(self, passage: Passage) -> Series | None:
-        """The series that a passage belongs to, if nothing of it was shown; from now on its first ones are."""
+        """The series that a passage belongs to, if nothing of it was shown."""
         own = self._of.get(passage.no)
         if own is None or not own.earlier or own.holds.no in self.shown:
             return None
-        self.shown |= numbers(leading(own))
         return own
 
 
@@ -121,8 +125,8 @@ def numbers(passages: Iterable[Passage]) -> set[int]:
     return {passage.no for passage in passages}
 
 
-def leading(one: Series) -> tuple[Passage, ...]:
-    return (one.holds, *one.earlier)[:LEADING]
+def leading(one: Series, most: int = LEADING) -> tuple[Passage, ...]:
+    return (one.holds, *one.earlier)[:most]
 
 
 def held(passages: Sequence[Passage], drawn: Drawn, *, sure: bool = True) -> Held:
