@@ -97,25 +97,26 @@ LUNA, PIXEL, OTTO = (
 CATS = Series(((PIXEL,), (OTTO,), (LUNA,)))
 
 
-WHOLE = "The cat is called Pixel. over We call the cat Otto. over The cat is called Luna."
+def test_what_holds_and_what_held_last_stand_together_and_the_rest_is_marked() -> None:
+    ranked = [Ranked(one, 2.0 - at / 10) for at, one in enumerate((LUNA, OTTO, PIXEL))]
+    first, second = told(ranked, [], [CATS])
+    assert name(first) == "The cat is called Pixel. over We call the cat Otto."
+    assert isinstance(second, Recalled)
+    assert (second.text, second.reversed_by) == ("The cat is called Luna.", 9)
 
 
-def test_of_the_series_that_fits_best_all_that_it_has_been_stands_together() -> None:
-    assert shown(told([Ranked(LUNA, 2.0), Ranked(OTTO, 1.9), Ranked(PIXEL, 1.8)], [], [CATS])) == [WHOLE]
+def test_of_the_series_that_fits_best_what_was_not_found_comes_along() -> None:
+    whole = "The cat is called Pixel. over We call the cat Otto. over The cat is called Luna."
+    assert shown(told([Ranked(OTTO, 2.0)], [], [CATS])) == [whole]
 
 
-def test_of_other_series_what_holds_and_what_held_last_stand_together_and_the_rest_is_marked() -> None:
+def test_of_other_series_only_what_held_last_comes_along() -> None:
     rex, bello = passage(2, "The dog is called Rex."), passage(4, "The dog is called Bello.")
-    ranked = [Ranked(one, 2.0 - at / 10) for at, one in enumerate((rex, LUNA, OTTO, PIXEL))]
-    dogs, cats, last = told(ranked, [], [Series(((bello,), (rex,))), CATS])
-    assert name(dogs) == "The dog is called Bello. over The dog is called Rex."
-    assert name(cats) == "The cat is called Pixel. over We call the cat Otto."
-    assert isinstance(last, Recalled)
-    assert (last.text, last.reversed_by) == ("The cat is called Luna.", 9)
-
-
-def test_what_holds_comes_along_though_only_what_held_was_found() -> None:
-    assert shown(told([Ranked(OTTO, 2.0)], [], [CATS])) == [WHOLE]
+    dogs = Series(((bello,), (rex,)))
+    assert shown(told([Ranked(rex, 2.0), Ranked(OTTO, 1.9)], [], [dogs, CATS])) == [
+        "The dog is called Bello. over The dog is called Rex.",
+        "The cat is called Pixel. over We call the cat Otto.",
+    ]
 
 
 def test_far_from_the_point_what_held_still_comes_with_what_holds() -> None:

@@ -21,6 +21,7 @@ WISHES = "Standing wishes:\n"
 FACTS = "Known:\n"
 SHORTEST = 6  # tokens of a line
 MOST_MISFITS = 20  # in a row: what comes after them is worth less than the time to try it
+SHARE = 6  # of the room, one part: more is not given to all that a thing has been
 MOST_REVERSED = 4  # earlier values shown below the current one
 PROFILE_SURE = 0.8  # confidence from which a fact may stand in the profile unpinned
 LASTING = frozenset({"name", "live in", "work at", "work for", "work as", "prefer", "speak", "is from"})
@@ -123,8 +124,8 @@ def tail(
             if isinstance(item, Recalled):
                 yield [recalled(item, places)]
             elif isinstance(item, Held):
-                lengths = (len(item.earlier), 1) if len(item.earlier) > 1 else (len(item.earlier),)
-                yield [answered(item, known, places, most=length) for length in lengths]
+                whole, least = answered(item, known, places), answered(item, known, places, most=1)
+                yield [whole, least] if counter.count(whole.text) <= room // SHARE else [least]
             elif (head := head_of(item, known)) is not None and head.id not in heads:
                 heads.add(head.id)
                 yield forms(head, earlier, known, places)
@@ -152,7 +153,7 @@ def recalled(item: Recalled, places: Places) -> Entry:
     )
 
 
-def answered(held: Held, known: dict[ClaimId, Claim], places: Places, *, most: int) -> Entry:
+def answered(held: Held, known: dict[ClaimId, Claim], places: Places, *, most: int | None = None) -> Entry:
     """What holds, with what held before it, at most so much; or what may."""
     newest, because = held.newest, why(held.why, known, places) if held.why else ""
     label = f"{'CURRENT since' if held.sure else 'UNRESOLVED'} {day(newest.said_at)}"

@@ -20,7 +20,7 @@ TO_THE_POINT = 0.4  # of the best score: from there on a passage is about what i
 COVERS, REPEATS = 0.95, 0.5  # of a passage: a quote that says it all; one that it does little but repeat
 MOST_OVERTAKEN = 3  # that are told whatever the question is
 LEADING = 2  # of a series: what holds and what held last stand together; the others where they would anyway, marked
-WHOLE = 6  # of the series that fits the question best: all that it has been
+REST = 4  # of the series that fits the question best: so many of the others that were not found by themselves
 
 
 def told(
@@ -41,14 +41,16 @@ def told(
     for ended, by in known.overtaken(overtaken):
         yield held((by.holds, ended), drawn)
     shown: set[str] = set()
-    most = WHOLE
+    found_too, whole = numbers(one.passage for one in ranked), True
     for one in ranked:
         passage = one.passage
         if (own := known.begun(passage)) is not None:
-            first = leading(own, most if own.sure and one.score >= least else LEADING)
+            first = leading(own)
+            if whole and own.sure and one.score >= least:
+                first += tuple(old for old in own.earlier if old not in first and old.no not in found_too)[:REST]
             known.shown |= numbers(first)
             yield held(first, drawn, sure=own.sure)
-            most = LEADING
+            whole = False
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim)] if one.score >= least else []
         telling = [claim for claim in telling if known.steps.isdisjoint(drawn.chain(claim))]
@@ -125,8 +127,8 @@ def numbers(passages: Iterable[Passage]) -> set[int]:
     return {passage.no for passage in passages}
 
 
-def leading(one: Series, most: int = LEADING) -> tuple[Passage, ...]:
-    return (one.holds, *one.earlier)[:most]
+def leading(one: Series) -> tuple[Passage, ...]:
+    return (one.holds, *one.earlier)[:LEADING]
 
 
 def held(passages: Sequence[Passage], drawn: Drawn, *, sure: bool = True) -> Held:
