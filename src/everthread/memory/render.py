@@ -53,7 +53,7 @@ class Held(msgspec.Struct, frozen=True):
     earlier: tuple[Recalled, ...] = ()
     sure: bool = True  # the newest holds; else one of them does
     why: Claim | None = None  # a claim of the newest that tells its cause
-    claims: tuple[ClaimId, ...] = ()  # all that stand in them
+    claims: tuple[tuple[ClaimId, ...], ...] = ()  # those that stand in each of them
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -124,8 +124,11 @@ def tail(
             if isinstance(item, Recalled):
                 yield [recalled(item, places)]
             elif isinstance(item, Held):
-                whole, least = answered(item, known, places), answered(item, known, places, most=1)
-                yield [whole, least] if counter.count(whole.text) <= room // SHARE else [least]
+                held = [answered(item, known, places, most=1)]
+                if len(item.earlier) > 1:
+                    whole = answered(item, known, places)
+                    held = [whole, *held] if counter.count(whole.text) <= room // SHARE else held
+                yield held
             elif (head := head_of(item, known)) is not None and head.id not in heads:
                 heads.add(head.id)
                 yield forms(head, earlier, known, places)
@@ -170,7 +173,7 @@ def answered(held: Held, known: dict[ClaimId, Claim], places: Places, *, most: i
     shown = (newest, *before)
     return Entry(
         "".join(lines),
-        claims=held.claims,
+        claims=tuple(id for inside in held.claims[: len(shown)] for id in inside),  # noqa: A001
         steps=tuple(one.step for one in shown if one.step),
         sessions=places.elsewhere(*(one.session for one in shown)),
     )

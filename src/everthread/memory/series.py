@@ -177,6 +177,8 @@ def unite(strands: dict[int, list[Passage]], between: Between) -> None:
         minus, one, other = heappop(queue)
         if other not in between.get(one, ()) or speaks(one, other) != -minus:
             continue  # one of them was united with another meanwhile, and what speaks for it was put in anew
+        changed = set(between[other])  # what is said of these and the two; of the others too, if it was one statement
+        changed |= set(between[one]) if len(strands[one]) == 1 else set()
         strands[one] += strands.pop(other)
         del between[one][other]
         for third, heard in between.pop(other).items():
@@ -184,7 +186,7 @@ def unite(strands: dict[int, list[Passage]], between: Between) -> None:
                 del between[third][other]
                 known = between[one].get(third, (0.0, 0))
                 between[one][third] = between[third][one] = (known[0] + heard[0], known[1] + heard[1])
-        for third in between[one]:
+        for third in changed - {one, other}:
             heappush(queue, (-speaks(one, third), min(one, third), max(one, third)))
 
 

@@ -144,7 +144,7 @@ def held(passages: Sequence[Passage], drawn: Drawn, *, sure: bool = True) -> Hel
         tuple(map(said, before)),
         sure=sure,
         why=told[-1] if told else None,
-        claims=tuple(claim.id for passage in (newest, *before) for claim in drawn.inside(passage)),
+        claims=tuple(tuple(claim.id for claim in drawn.inside(passage)) for passage in passages),
     )
 
 
