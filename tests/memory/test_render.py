@@ -156,12 +156,15 @@ def test_from_what_was_said_to_what_is_shown() -> None:
 
 
 def test_all_that_a_thing_has_been_is_shown_where_it_takes_little_of_the_room() -> None:
-    held = Held(said_in(9, MARCH, "nine"), (said_in(5, JANUARY, "five"), said_in(2, NOVEMBER, "two")))
+    turns = (said_in(9, MARCH, "nine"), said_in(5, JANUARY, "five"), said_in(2, NOVEMBER, "two"))
+    held = Held(turns[0], turns[1:], claims=((ClaimId("c9"),), (), (ClaimId("c2"),)))
     newest = 'CURRENT since 2026-03-02 (turn 9): "nine"\n'
     last = '  REVERSED: "five" (2026-01-14 to 2026-03-02, turn 5)\n'
     first = '  REVERSED: "two" (2025-11-04 to 2026-01-14, turn 2)\n'
     assert tail([held], [], room=500, counter=COUNTER).text == TAIL + newest + last + first
+    assert tail([held], [], room=500, counter=COUNTER).claims == ("c9", "c2")
     assert tail([held], [], room=50, counter=COUNTER).text == TAIL + newest + last
+    assert tail([held], [], room=50, counter=COUNTER).claims == ("c9",)
 
 
 def test_a_reversal_found_by_either_side_is_shown_once() -> None:
