@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as property_tests
 
 from everthread.core.ports import Clock
 from front_door import Client, Everthread
 from process import Process
 from upstream import Upstream
+
+property_tests.register_profile("untimed", deadline=None)  # how long one example takes says how busy a machine is
+property_tests.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -21,10 +21,11 @@ from everthread.memory import cues
 from everthread.memory.weigh import is_mine
 
 SUREST = 5.0  # log-odds: the most that one comparison speaks for two being about the same, or against it
-JOINS, UNITES = -1.5, 1.0  # above which mean a statement joins others, and two series become one
+JOINS, UNITES = -1.0, 0.75  # above which mean a statement joins others, and two series become one
 UNHEARD = 0.5  # comparisons that say nothing, beside those that were made: one is worth less than several
 DOUBTS = 0.25  # where no more than this speaks against it, it may be so
-SAME = 0.8  # chance that it gives no other value
+SAME = 0.7  # share of the chance that they go together: from there on the later gives no other value
+TRACE = 0.05  # chance that they go together: below it the share says nothing
 
 BRIEF, FEW = 60, 8  # characters and words of a message that puts a slip right
 FITS = 0.06  # chance from which on it may be about that: what is not about it at all has 0.02
@@ -190,11 +191,16 @@ def unite(strands: dict[int, list[Passage]], between: Between) -> None:
             heappush(queue, (-speaks(one, third), min(one, third), max(one, third)))
 
 
+def says_again(chances: Chances) -> bool:
+    """Whether, if the later statement has to do with the earlier at all, it gives the same value."""
+    return chances.either >= TRACE and chances.repeats >= SAME * chances.either
+
+
 def read(strand: Strand, links: Links) -> Series:
     """A strand as values, the newest first. What may continue it, and was said since, may hold instead."""
     runs: list[list[Passage]] = []
     for passage in strand.members:
-        if runs and any(links.get((one.no, passage.no), UNRELATED).repeats >= SAME for one in runs[-1]):
+        if runs and any(says_again(links.get((one.no, passage.no), UNRELATED)) for one in runs[-1]):
             runs[-1].append(passage)
         else:
             runs.append([passage])
