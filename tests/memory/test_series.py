@@ -60,12 +60,12 @@ def test_what_is_hardly_about_the_same_stays_by_itself() -> None:
 
 
 def test_where_it_is_not_clear_neither_is_picked() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.17, 0.05), (1, 9, 0.23, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.12, 0.04), (1, 9, 0.17, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
 def test_a_doubt_does_not_reverse_what_was_only_said_again() -> None:
-    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.23, 0.0), (1, 9, 0.23, 0.0))
+    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.17, 0.0), (1, 9, 0.17, 0.0))
     assert (one.holds.no, one.sure, one.ended) == (9, False, [])
     assert numbers(one.undoubted) == (1, [], [5])
 
@@ -181,7 +181,7 @@ def test_whatever_may_go_together_is_looked_for() -> None:
 
 
 def test_of_several_doubts_the_newest_is_told() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.22, 0.0), (7, 9, 0.05, 0.0), (5, 9, 0.23, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.16, 0.0), (7, 9, 0.05, 0.0), (5, 9, 0.17, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 

@@ -21,7 +21,7 @@ from everthread.memory import cues
 from everthread.memory.weigh import is_mine
 
 SUREST = 5.0  # log-odds: the most that one comparison speaks for two being about the same, or against it
-JOINS, UNITES = -1.0, 0.75  # above which mean a statement joins others, and two series become one
+JOINS, UNITES = -1.5, 1.0  # above which mean a statement joins others, and two series become one
 UNHEARD = 0.5  # comparisons that say nothing, beside those that were made: one is worth less than several
 DOUBTS = 0.25  # where no more than this speaks against it, it may be so
 SAME = 0.7  # share of the chance that they go together: from there on the later gives no other value
