@@ -14,7 +14,7 @@ from everthread.embed.wordpiece import END, WordPiece
 from everthread.embed.words import Words
 from everthread.errors import Unavailable
 
-MOST_PIECES = 96  # of each statement, start and end included
+MOST_PIECES = 64  # of each statement, start and end included: as many as it learned from
 
 
 class Pairs:
