@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everthread.embed import wordpiece
+from everthread.embed.pairs import MOST_PIECES
 
 WIDTH, HEADS, LAYERS, WORDS, PLACES = 384, 12, 12, 30522, 512
-MOST = 64  # pieces of one statement
 PIECES = wordpiece.load()
 NAMES = {
     "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
@@ -121,7 +121,7 @@ def pretrained() -> Pairs:
 @cache
 def cut(text: str) -> list[int]:
     ids = PIECES.ids(text)
-    return ids if len(ids) <= MOST else [*ids[: MOST - 1], ids[-1]]
+    return ids if len(ids) <= MOST_PIECES else [*ids[: MOST_PIECES - 1], ids[-1]]
 
 
 def length(pair: Sequence[Any]) -> int:
