@@ -12,7 +12,7 @@ import torch
 from graphs import FUSED, WIDTH, Array, Graph, Matrix
 from network import LAYERS, NAMES
 
-PLACES = 192  # more than two statements have pieces
+PLACES = 192  # as many as two statements have pieces at most
 
 
 def quantised(weight: Array) -> Matrix:

@@ -18,6 +18,9 @@ from corpus import NEITHER, REPEATS, REPLACES, Pair, ended
 from everthread.evals.conversation import Conversation, Question, Said
 
 ALIKE = 3  # topics in a row that sound alike
+NATURAL = 41  # from that family on people speak as they do to an assistant every day; those before are harder to read
+TELLING = frozenset(("trouble", "reason", "praise", "asks", "same", "detail", "lookback", "mistaken"))  # if it names
+# the present value, such talk tells it: "Draft a mail to our doctor, Dr. Lund."
 GENERAL = 0.35  # of what is said, in words that fit any topic
 REFERRED = 0.3  # of these, by another name of the thing
 CHANGES = (1, 4, 3, 2, 1)  # how often a thing changes: weights of none, one, two ...
@@ -34,6 +37,14 @@ CORRECTIONS = (
     "I take that back: {v}.", "Hm, let me correct myself, {v}.", "Please read that as {v}.", "nope, {v}",
     "{v} rather.", "What am I saying, {v}.", "Just checked, it's {v}.", "I was thinking of something else. {v}.",
     "should be {v} above",
+)  # fmt: skip
+BARE = 0.35  # of the causes that are told by themselves: nothing but what happened
+MIXED = 0.3  # of the messages that have to do with a thing: they say something else as well
+TURNS = (  # from one matter to another in the same message
+    "", "", "", "Also, ", "Oh, and ", "By the way, ", "btw ", "PS: ", "Unrelated: ", "Another thing: ",
+    "And something else. ",
+    "Different topic: ", "Before I forget: ", "Besides, ", "One more thing. ", "Apart from that, ", "While I'm here: ",
+    "Now my question: ", "Anyway, ", "Ok. ", "That aside, ", "Next: ", "What I wanted to ask: ", "Just so you know, ",
 )  # fmt: skip
 
 
@@ -68,14 +79,15 @@ class Topic:
     def put_right(self, value: str, old: str, chance: Random) -> str:
         return self._said(chance.choice(CORRECTIONS), chance, v=value, old=old)
 
-    def idle(self, kind: str, value: str, old: str, never: str, chance: Random) -> str:
-        """Talk of it that tells nothing."""
+    def idle(self, kind: str, value: str, old: str, never: str, chance: Random) -> tuple[str, bool]:
+        """Talk of it that is not meant to tell anything; and whether it tells the present value all the same."""
         if kind in ("before", "after"):
-            text = self._said(chance.choice(self.shared[kind]), chance, cause=chance.choice(self.own["causes"]))
+            way = "{Cause}." if chance.random() < BARE else chance.choice(self.shared[kind])
+            text = self._said(way, chance, cause=chance.choice(self.own["causes"]))
         else:
-            ways = self.shared["idle"] if chance.random() < GENERAL else self.own["idle"]
-            text = self._said(chance.choice(ways[kind]), chance, v=value, old=old, x=never)
-        return self._beside(text, chance)
+            way = chance.choice((self.shared["idle"] if chance.random() < GENERAL else self.own["idle"])[kind])
+            text = self._said(way, chance, v=value, old=old, x=never)
+        return self._beside(text, chance), kind in TELLING and "{v}" in way.casefold()
 
     def never(self, chance: Random) -> str:
         return chance.choice(self.own["never"])
@@ -94,9 +106,13 @@ class Topic:
         return way.format(**fields, **capital)
 
     def _beside(self, text: str, chance: Random) -> str:
-        """Now and then with a word before or after it."""
+        """Now and then with a word before or after it, or with something else in the same message."""
         if chance.random() < 0.08:
             text = f"{chance.choice(self.shared['openers'])} {text}"
+        if chance.random() < MIXED:
+            other, turn = chance.choice(self.shared["chatter"]), chance.choice(TURNS)
+            one, two = (text, other) if chance.random() < 0.5 else (other, text)
+            return f"{ended(one)} {turn}{two}"
         return f"{ended(text)} {chance.choice(self.shared['closers'])}" if chance.random() < 0.06 else text
 
 
@@ -143,7 +159,7 @@ def apart(own: Topic, like: Sequence[Topic], all_of: Family, chance: Random) -> 
         before, old = topic.values(chance, 2)
         return topic.told(chance.choice(("first", "change", "change", "back")), old, before, chance)
 
-    def idle(kind: str, topic: Topic = own) -> str:
+    def idle(kind: str, topic: Topic = own) -> tuple[str, bool]:
         holds, old, other = topic.values(chance, 3)
         return topic.idle(kind, holds, old, topic.never(chance) if chance.random() < 0.75 else other, chance)
 
@@ -151,17 +167,22 @@ def apart(own: Topic, like: Sequence[Topic], all_of: Family, chance: Random) -> 
         holds, old, other = own.values(chance, 3)
         told = own.told(chance.choice(("first", "change", "change", "again")), holds, old, chance)
         never = own.never(chance) if chance.random() < 0.75 else other
-        yield told, own.idle(kind, holds, old, never, chance), NEITHER, kind
+        text, tells = own.idle(kind, holds, old, never, chance)
+        yield (told, text, REPEATS, "again") if tells else (told, text, NEITHER, kind)
     for kind in chance.sample(own.kinds(), 3):
-        yield idle(kind), value(), NEITHER, "state"
+        text, tells = idle(kind)
+        if not tells:
+            yield text, value(), NEITHER, "state"
     one, other = chance.sample(own.kinds(), 2)
-    yield idle(one), idle(other), NEITHER, other
+    (text, tells), (second, too) = idle(one), idle(other)
+    if not (tells and too):
+        yield text, second, NEITHER, other
     for topic in (*like, *like, *chance.sample(all_of.topics, 3)):
         if topic is not own:
             yield value(), value(topic), NEITHER, "neighbour"
     kind = chance.choice(own.kinds())
     if chance.random() < 0.5:
-        yield value(), idle(kind, chance.choice(like)), NEITHER, kind
+        yield value(), idle(kind, chance.choice(like))[0], NEITHER, kind
     if chance.random() < 0.3:
         yield value(), chance.choice(all_of.phrases["chatter"]), NEITHER, "chat"
 
@@ -195,7 +216,7 @@ def talk(of: Family, chance: Random, *, hard: bool = False) -> tuple[list[Topic]
         for number, topic in enumerate(chosen)
         for at, text, value, again in story(topic, chance, idle=6 if hard else 4)
     ]
-    chatter = chance.sample(of.phrases["chatter"], min(30, 2 + len(lines) // 2))
+    chatter = chance.sample(of.phrases["chatter"], min(len(of.phrases["chatter"]), 40, 2 + len(lines) // 2))
     lines += [Line(chance.random(), text) for text in chatter]
     return chosen, sorted(lines, key=lambda line: line.at)
 
@@ -244,12 +265,13 @@ def story(topic: Topic, chance: Random, *, idle: int) -> Iterator[tuple[float, s
             until = times[number + 1] if number + 1 < len(times) else 1.0
             yield at + (until - at) * chance.random(), topic.told("again", value, old, chance), value, True
         if number and chance.random() < 0.25:
-            yield at - 0.01, topic.idle("before", old, old, "", chance), "", False
+            yield at - 0.01, topic.idle("before", old, old, "", chance)[0], "", False
         if number and chance.random() < 0.25:
-            yield at + 0.01, topic.idle("after", value, old, "", chance), "", False
+            yield at + 0.01, topic.idle("after", value, old, "", chance)[0], "", False
     for kind in chance.sample(topic.kinds(), chance.randint(1, idle)):
         at = times[0] + (1 - times[0]) * chance.random()
         held = [value for when, value in zip(times, values, strict=True) if when <= at]
         if kind != "lookback" or len(set(held)) > 1:
             old = next((one for one in reversed(held) if one != held[-1]), held[-1])
-            yield at, topic.idle(kind, held[-1], old, topic.never(chance), chance), "", False
+            text, tells = topic.idle(kind, held[-1], old, topic.never(chance), chance)
+            yield at, text, held[-1] if tells else "", tells

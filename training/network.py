@@ -18,8 +18,8 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everthread.embed import pairs as served
 from everthread.embed import wordpiece
-from everthread.embed.pairs import MOST_PIECES
 
 WIDTH, HEADS, LAYERS, WORDS, PLACES = 384, 12, 12, 30522, 512
 PIECES = wordpiece.load()
@@ -120,8 +120,7 @@ def pretrained() -> Pairs:
 
 @cache
 def cut(text: str) -> list[int]:
-    ids = PIECES.ids(text)
-    return ids if len(ids) <= MOST_PIECES else [*ids[: MOST_PIECES - 1], ids[-1]]
+    return list(served.cut(PIECES.ids(text)))
 
 
 def length(pair: Sequence[Any]) -> int:

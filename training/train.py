@@ -3,6 +3,7 @@
 python training/train.py --out pairs.pt                       of all authors and families
 python training/train.py --out pairs.pt --leave-out f,7       without an author and a family, which it measures on
 python training/train.py --out more.pt --begin pairs.pt       goes on
+python training/train.py --out more.pt --begin shipped        goes on from what ships
 """
 
 from __future__ import annotations
@@ -18,28 +19,31 @@ from random import Random
 import corpus
 import families
 import judged
+import shipped
 import torch
 from corpus import KINDS, NEITHER, REPEATS, REPLACES, UNKNOWN, Pair, Slot, slots
 from network import Pairs, batch, length, pretrained
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everthread.evals import former, working
+from everthread.evals import working
 from everthread.evals.conversation import Conversation
 from everthread.evals.working_topics import WORKING
-from everthread.memory.weigh import is_mine
+from everthread.memory.weigh import is_personal
 
 HERE = Path(__file__).parent
 SIZE, AT_ONCE = 64, 32  # pairs of a step; that are computed together, of like length
-RATE, HEAD_RATE, WARM = 7e-5, 3e-4, 0.06
+RATE, HEAD_RATE, WARM = 6e-5, 2e-4, 0.04
+KEPT = 4  # lowest layers that stay as they are where one goes on: it takes a fifth less time
 SMOOTH = 0.03
 KIND = 0.25  # how much the kind of talk counts beside what it does
 STEADY = 0.998  # of the mean of the weights, from one step to the next: the mean is what is kept
 LIKE = 8  # slots of the same author that sound like one
-MADE_UP = 130  # conversations of each family that is open to those who write rules
+MADE_UP = 130  # conversations of the working family
 NEAR = 12  # earlier statements that one is read together with, as the server does
 FROM_FAMILIES, FEW = 0.8, 8  # of the conversations; slots of an author that are too few for one
-HARD = 0.7  # of the conversations of families, about things that sound alike
+EVERYDAY = 0.7  # of these at least of families in everyday words
+HARD = 0.6  # of the conversations of families, about things that sound alike
 CLOSE = 6  # of them that are most like it
 IDLE, APART, FAR = 1.2, 2.0, 0.4  # pairs that do not go together for each that does
 
@@ -97,7 +101,7 @@ def made_up(said: Sequence[tuple[str, str]], told: Told, vectors: Vectors, chanc
     for later in range(1, len(said)):
         for rank, earlier in enumerate(near[later, :later].argsort(descending=True).tolist()[:NEAR]):
             (one_voice, one), (other_voice, other) = said[earlier], said[later]
-            if one_voice != other_voice and (is_mine(one) or is_mine(other)):
+            if one_voice != other_voice and is_personal(one) and is_personal(other):
                 continue
             fact, value = told.get(earlier, (-1, ""))
             following, new = told.get(later, (-2, ""))
@@ -169,6 +173,13 @@ class Mean:
                 mean.lerp_(weight, part)
 
 
+def keep(model: Pairs) -> None:
+    """Leaves what is below the upper layers as it is."""
+    body = model.body
+    for part in (*body.layers[:KEPT], body.norm, body.places, body.sides):
+        part.requires_grad_(requires_grad=False)
+
+
 def train(model: Pairs, rounds: Iterable[list[Pair]], whole: int, tested: Mapping[str, list[Pair]], out: Path) -> None:
     heads = [*model.head.parameters(), *model.kind.parameters()]
     body = [weight for weight in model.body.parameters() if weight.requires_grad]
@@ -209,7 +220,7 @@ class Corpus:
             self._slots.setdefault(slot.author, []).append(slot)
         self._data = data
         self._vectors = vectors
-        told = [*former.conversations(MADE_UP, 501), *working.conversations(WORKING, MADE_UP, 502)]
+        told = working.conversations(WORKING, MADE_UP, 502)
         self._made_up = [pair for one in told for pair in made_up(*of_conversation(one), vectors, self._chance)]
         self._left_out = left_out
         print(f"{len(known)} slots, {len(self._families())} families", flush=True)
@@ -224,16 +235,18 @@ class Corpus:
         authors = [some for author, some in self._slots.items() if author not in self._left_out]
         own = [slot for some in authors for slot in some]
         kept = [one for name, one in self._families().items() if name not in self._left_out]
-        topics = [(topic, one) for one in kept for topic in one.topics]
-        drawn = chance.sample(self._made_up, size // 8)
-        while len(drawn) < size * 4 // 8:
+        natural = [one for one in kept if int(one.name) >= families.NATURAL]
+        topics = [(topic, one) for one in (*kept, *natural, *natural, *natural) for topic in one.topics]
+        drawn = chance.sample(self._made_up, size // 16)
+        while len(drawn) < size * 9 // 16:
             if chance.random() < FROM_FAMILIES:
-                said = of_talk(families.talk(chance.choice(kept), chance, hard=chance.random() < HARD)[1])
+                some = natural if natural and chance.random() < EVERYDAY else kept
+                said = of_talk(families.talk(chance.choice(some), chance, hard=chance.random() < HARD)[1])
             else:
-                some = chance.choice([some for some in authors if len(some) > FEW])
-                said = of_conversation(judged.conversation(some, "", chance, again=0))
+                own_slots = chance.choice([some for some in authors if len(some) > FEW])
+                said = of_conversation(judged.conversation(own_slots, "", chance, again=0))
             drawn += made_up(*said, self._vectors, chance)
-        while len(drawn) < size * 6 // 8:
+        while len(drawn) < size * 14 // 16:
             topic, one = chance.choice(topics)
             drawn += families.pairs(topic, one, chance)
         while len(drawn) < size:
@@ -259,7 +272,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--begin", type=Path, help="what was trained before; without it, e5-small")
+    parser.add_argument("--begin", help="what was trained before, or `shipped`; without it, e5-small")
     parser.add_argument("--leave-out", default="", help="authors and families, with commas between")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--pairs", type=int, default=26_000, help="of a round")
@@ -270,8 +283,12 @@ def main() -> None:
     known = Corpus(args.data, args.leave_out.split(",") if args.leave_out else ())
     rounds = (known.round(args.pairs) for _ in range(args.rounds))
     model = pretrained()
-    if args.begin:
+    if args.begin == "shipped":
+        model = shipped.pairs()
+    elif args.begin:
         model.load_state_dict(torch.load(args.begin), strict=False)
+    if args.begin:
+        keep(model)
     train(model, rounds, args.rounds * (args.pairs // SIZE), known.tested(), args.out)
 
 

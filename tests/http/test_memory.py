@@ -127,6 +127,30 @@ def test_the_newest_answer_holds_though_nobody_said_that_anything_changed(
     assert not [line for line in lines if "Evernote" in line and "CURRENT" in line]
 
 
+def test_in_a_group_what_all_share_has_one_value_and_what_is_somebody_s_own_has_one_each(
+    client: Client, upstream: Upstream, name: str
+) -> None:
+    for day, speaker, text in (
+        ("2025-11-04", "Ben", "I can't think today. We deploy every day at 10 am."),
+        ("2025-11-11", "Ben", "My gym is Ironworks."),
+        ("2025-12-01", "Ann", "The daily deployment is at 4:30 pm from now on."),
+        ("2025-12-02", "Ann", "My gym is Bodyforge."),
+    ):
+        message = {"role": "user", "name": speaker, "content": text}
+        client.say([message], session=f"{name}-a", key=name, headers={"X-Hermes-Message-Time": f"{day}T09:00:00Z"})
+    read(client, name)
+    client.say("At what time do we deploy?", session=f"{name}-b", key=name)
+    current, before, *_ = [line for line in tail(upstream).splitlines() if "deploy" in line]
+    assert current.startswith("CURRENT since 2025-12-01")
+    assert "4:30 pm" in current
+    assert before.startswith("  REVERSED: ")
+    client.say("Which gyms do Ben and Ann go to?", session=f"{name}-c", key=name)
+    lines = tail(upstream).splitlines()
+    for speaker, gym in (("Ben", "Ironworks"), ("Ann", "Bodyforge")):
+        (own,) = [line for line in lines if f'{speaker}: "My gym is {gym}."' in line]
+        assert "REVERSED" not in own
+
+
 def test_a_fact_that_was_replaced_without_a_word_of_change_leaves_the_profile(
     client: Client, upstream: Upstream, name: str
 ) -> None:

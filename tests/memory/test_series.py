@@ -60,12 +60,12 @@ def test_what_is_hardly_about_the_same_stays_by_itself() -> None:
 
 
 def test_where_it_is_not_clear_neither_is_picked() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.12, 0.04), (1, 9, 0.17, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 9, 0.2, 0.11), (1, 9, 0.31, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
 def test_a_doubt_does_not_reverse_what_was_only_said_again() -> None:
-    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.17, 0.0), (1, 9, 0.17, 0.0))
+    (one,) = found((1, 5, 0.0, 0.96), (5, 9, 0.31, 0.0), (1, 9, 0.31, 0.0))
     assert (one.holds.no, one.sure, one.ended) == (9, False, [])
     assert numbers(one.undoubted) == (1, [], [5])
 
@@ -181,7 +181,7 @@ def test_whatever_may_go_together_is_looked_for() -> None:
 
 
 def test_of_several_doubts_the_newest_is_told() -> None:
-    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.16, 0.0), (7, 9, 0.05, 0.0), (5, 9, 0.17, 0.0))
+    (one,) = found((1, 5, 0.9, 0.0), (5, 7, 0.305, 0.0), (7, 9, 0.05, 0.0), (5, 9, 0.31, 0.0))
     assert (numbers(one), one.sure) == ((9, [5, 1], []), False)
 
 
@@ -206,6 +206,18 @@ def test_another_person_s_own_things_are_not_mine() -> None:
     assert series.one_voice(
         passage(1, "The servers are in Oslo."), passage(2, "The servers are in Bergen.", speaker="Ann")
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        ("I can't think today. The servers are in Oslo.", "The servers are in Bergen."),
+        ("I moved our servers to Oslo.", "My badge opens the hall in Bergen, where our servers are."),
+        ("The budget is 40,000 euros.", "I redid my sheet so that it adds up to 62,500 euros."),
+    ],
+)
+def test_what_people_share_is_theirs_whoever_speaks_of_it(said: str, later: str) -> None:
+    assert series.one_voice(passage(1, said), passage(2, later, speaker="Ann"))
 
 
 chances = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda pair: (pair[0], pair[1] * (1 - pair[0])))

@@ -10,11 +10,11 @@ import onnxruntime
 
 from everthread.core.memory import Chances
 from everthread.embed import runtime, wordpiece, words
-from everthread.embed.wordpiece import END, WordPiece
+from everthread.embed.wordpiece import WordPiece
 from everthread.embed.words import Words
 from everthread.errors import Unavailable
 
-MOST_PIECES = 64  # of each statement, start and end included: as many as it learned from
+MOST_PIECES = 96  # of each statement: as many as it learned from
 
 
 class Pairs:
@@ -36,8 +36,13 @@ class Pairs:
         return Chances(replaces, repeats)
 
     def _ids(self, text: str) -> Sequence[int]:
-        ids = self._pieces.ids(text)
-        return ids if len(ids) <= MOST_PIECES else [*ids[: MOST_PIECES - 1], END]
+        return cut(self._pieces.ids(text))
+
+
+def cut(ids: Sequence[int]) -> Sequence[int]:
+    """The beginning and the end of what is long: people tell things before or after what they ask for."""
+    half = MOST_PIECES // 2
+    return ids if len(ids) <= MOST_PIECES else [*ids[:half], *ids[-half:]]
 
 
 def load() -> Pairs:

@@ -1,340 +1,306 @@
-"""Reversal conversations with exact answers, deterministic by seed.
+"""Made-up conversations in which facts change, with exact answers, written apart from the memory they report on."""
 
-A conversation follows several things over weeks or months. Each thing has a first value and then changes 0 to 4 times.
-Around that lie causes (before, with or after the change, or never told), distractors and small talk. What is true is
-known by construction, and kept unambiguous:
-
-- a value belongs to one thing, or one distractor, of the conversation and to nothing else (only a return repeats one);
-- a change names its thing or the value it ends, and holds from the turn it is told in;
-- a distractor says itself that it changes nothing: another owner, an idea, a question, a refusal, a mistake, the past.
-"""
-
-import random
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from random import Random
 
 from everthread.evals import former_phrases as phrases
 from everthread.evals.conversation import Conversation, Question, Said
-from everthread.evals.former_topics import EXCLUDES, TOPICS, Topic
+from everthread.evals.former_topics import TOPICS, Topic
 
-_EARLIEST = datetime(2025, 1, 6, 7, 0, tzinfo=UTC)
-_GROUP_SHARE = 0.3
-_REQUESTS = ("Give me", "Tell me", "I need")
-_FEWEST_FACTS = 3
-_POINTS_BACK = ("Hence", "so something had", "I complained of", "I mentioned", "that's why", "settled it")
-_RETURN_SHARE = 0.25
+MOST_EXCHANGES = 60
+MOST_TOLD = 48  # of them
+REQUEST = re.compile(r"\?|\b(help me|needs? an?|list, please)", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class _Event:
-    """A user turn to come: where it lies between start (0) and end (1), and what is said."""
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a person says in one turn, and the answer: a value, a cause of a value, both, or something else."""
 
-    at: float
+    speaker: str
     text: str
-    reply: str | None = None
-    speaker: str | None = None
-    turn: int = -1
+    reply: str
+    value: str | None = None
+    cause: str | None = None
+    number: int = 0  # of the value among its thing's
 
 
-@dataclass(slots=True)
-class _Fact:
-    """A thing with the values it took, each with the event that told it."""
-
-    topic: Topic
-    label: str
-    told: list[tuple[str, _Event]] = field(default_factory=list)
-    cause: tuple[str, _Event] | None = None
-    events: list[_Event] = field(default_factory=list)
-    question: str = ""
+Step = list[Beat]  # beats that follow each other
 
 
 def conversations(count: int, seed: int) -> Iterator[Conversation]:
-    """Yields that many conversations; the same seed gives the same ones."""
+    rng = Random(seed)  # noqa: S311
     for number in range(count):
-        own = seed * 1_000_003 + number
-        yield _Builder(own).build(f"former-{seed}-{number:04d}")
+        yield conversation(rng, f"former-{seed}-{number:04d}", seed)
 
 
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def conversation(rng: Random, name: str, seed: int) -> Conversation:
+    speakers = tuple(rng.sample(phrases.NAMES, rng.randint(3, 4))) if rng.random() < 0.25 else ("user",)
+    topics = chosen(rng, group=len(speakers) > 1)
+    small = SmallTalk(rng, speakers, [value for topic in topics for value in topic.values])
+    things = [Thing(rng, topic, speakers, small) for topic in topics]
+    stories = [thing.story() for thing in things]
+    while (told := sum(len(step) for story in stories for step in story)) > MOST_TOLD:
+        stories.pop()
+    things = things[: len(stories)]
+    exchanges = min(MOST_EXCHANGES, max(15, round(told * rng.uniform(1.25, 2.6))))
+    row = woven(rng, stories, [small.beat() for _ in range(exchanges - told)])
+    turns = tuple(timed(rng, row))
+    spoke = [name for name in speakers if any(turn.speaker == name for turn in turns)]
+    asked, questions = turns[-1].at, []
+    for number, thing in enumerate(things):
+        asked += timedelta(minutes=rng.randint(1, 900))
+        told_of = [(2 * place, beat) for place, (of, beat) in enumerate(row) if of == number]
+        questions.append(thing.question(asked, told_of, thing.owner or rng.choice(spoke)))
+    return Conversation(name, seed, turns, tuple(questions))
 
 
-def _mentions(text: str, value: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE) is not None
+def chosen(rng: Random, *, group: bool) -> list[Topic]:
+    """3 to 6 topics that have no words in common with each other's values."""
+    taste = rng.choice(("team", "any") if group else ("team", "private", "private", "any"))
+    likely = [topic for topic in TOPICS if not (group and topic.whose == "home")]
+    order = sorted(likely, key=lambda topic: rng.random() * (1 if fits(topic, taste) else 0.6), reverse=True)
+    wanted = rng.randint(3, 6)
+    topics: list[Topic] = []
+    for topic in order:
+        if len(topics) < wanted and all(apart(topic, other) for other in topics):
+            topics.append(topic)
+    return topics
 
 
-def _fill(template: str, **fields: str) -> str:
-    """Fills a template; each field is also there with a capital."""
-    return template.format(**fields, **{_upper(name): _upper(value) for name, value in fields.items()})
+def fits(topic: Topic, taste: str) -> bool:
+    return taste == "any" or (topic.whose == "team") == (taste == "team")
 
 
-def _exclusive(one: str, other: str) -> bool:
-    return other in EXCLUDES.get(one, ()) or one in EXCLUDES.get(other, ())
+def apart(one: Topic, other: Topic) -> bool:
+    return all(
+        free(text, values)
+        for values, topic in ((one.values, other), (other.values, one))
+        for text in (*topic.sentences, *topic.values)
+    )
 
 
-def _spelled(value: str, text: str) -> str:
-    """The value the way the text spells it."""
-    return value if value in text else _upper(value)
+def free(text: str, values: Sequence[str]) -> bool:
+    return not any(value.casefold() in text.casefold() for value in values)
 
 
-class _Builder:
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._random = random.Random(seed)  # noqa: S311 - repeatable, not secret
-        self._taken: list[str] = []
-        self._wordings: set[str] = set()
-        self._filler: list[str] = []
-        self._main = self._random.choice(phrases.MAIN_NAMES)
-        grouped = self._random.random() < _GROUP_SHARE
-        self._peer = self._random.choice(phrases.PEER_NAMES) if grouped else None
-        self._project, self._other = self._random.sample(phrases.PROJECTS, 2)
+class SmallTalk:
+    """Other matters, each raised once in a conversation."""
 
-    def build(self, name: str) -> Conversation:
-        wanted = self._random.randint(15, 60)
-        facts = self._facts(wanted)
-        events = [event for fact in facts for event in fact.events]
-        events += self._chatter(wanted - len(events))
-        events.sort(key=lambda event: event.at)
-        turns = self._say(events)
-        asked = turns[-1].at + timedelta(days=self._random.randint(1, 9), minutes=self._random.randint(0, 300))
-        questions = tuple(self._ask(fact, asked) for fact in facts)
-        conversation = Conversation(name, self._seed, turns, questions)
-        self._check(conversation, facts)
-        return conversation
+    def __init__(self, rng: Random, speakers: Sequence[str], values: Sequence[str]) -> None:
+        self.rng = rng
+        self.speakers = speakers
+        self.office = self.shuffled(phrases.office(), values)
+        self.everyday = self.shuffled(phrases.everyday(), values)
+        self.chat = self.shuffled(phrases.CHAT, values)
 
-    def _facts(self, wanted: int) -> list[_Fact]:
-        facts: list[_Fact] = []
-        room = max(12, int(wanted * 0.8))
-        for topic in self._random.sample(TOPICS, len(TOPICS)):
-            if len(facts) >= 8 or (len(facts) >= _FEWEST_FACTS and room < 4):
-                break
-            if any(_exclusive(topic.key, fact.topic.key) for fact in facts):
-                continue
-            fact = self._fact(topic, max(1, room - 3 * max(0, _FEWEST_FACTS - 1 - len(facts))))
-            if fact is not None:
-                facts.append(fact)
-                room -= len(fact.events)
-        return facts
+    def shuffled(self, exchanges: Iterable[phrases.Exchange], values: Sequence[str]) -> list[phrases.Exchange]:
+        usable = [one for one in exchanges if free(" ".join(one), values)]
+        return self.rng.sample(usable, len(usable))
 
-    def _fact(self, topic: Topic, room: int) -> _Fact | None:
-        changes = min(self._random.choices((0, 1, 2, 3, 4), (15, 35, 25, 15, 10))[0], (room - 1) // 2)
-        values = self._values(topic, changes)
-        if values is None:
-            return None
-        fact = _Fact(topic, self._fill(topic.label))
-        times = self._times(changes + 1)
-        self._tell(fact, times[0], values[0], self._fill(self._pick(topic.states), v=values[0]))
-        for index in range(1, len(values)):
-            left = room - len(fact.events) - (len(values) - 1 - index)
-            self._change(fact, values[: index + 1], times[index - 1 : index + 2], roomy=left > 1)
-        for _ in range(min(self._random.choice((0, 1, 1, 2)), (room - len(fact.events)) // 2)):
-            self._distract(fact, [*times, 1.0])
-        fact.question = self._fill(self._random.choice(topic.questions))
-        return fact
+    def beat(self) -> Beat:
+        chats = bool(self.chat) and self.rng.random() < 0.3
+        text, reply = self.chat.pop() if chats else self.request(at_work=self.rng.random() < 0.5)
+        return Beat(self.rng.choice(self.speakers), text, reply)
 
-    def _values(self, topic: Topic, changes: int) -> list[str] | None:
-        """The first value and one for each change, or nothing when too few are left unused."""
-        values: list[str] = []
-        for index in range(changes + 1):
-            if index >= 2 and self._random.random() < _RETURN_SHARE:
-                values.append(values[index - 2])
-                continue
-            value = self._unused(topic)
-            if value is None:
-                return None
-            values.append(value)
+    def request(self, *, at_work: bool) -> phrases.Exchange:
+        return (self.office if (at_work and self.office) or not self.everyday else self.everyday).pop()
+
+    def around(self, told: str, reply: str, *, at_work: bool) -> tuple[str, str]:
+        """A message that says something among other things, or nothing else."""
+        kind = self.rng.choices(("alone", "greeted", "then", "last", "amid"), (42, 8, 20, 20, 10))[0]
+        greeting = f"{self.rng.choice(phrases.REMARKS)} " if kind in {"greeted", "amid"} else ""
+        if kind in {"alone", "greeted"} or "?" in told:
+            return f"{greeting}{told}", reply
+        request, answer = self.request(at_work=at_work)
+        answer = f"{reply} {answer}" if self.rng.random() < 0.4 else answer
+        if kind == "last":
+            return f"{request} {self.rng.choice(phrases.BRIDGES)}{told}", answer
+        return f"{greeting}{ended(told)} {self.rng.choice(phrases.TURNS_TO)}{request}", answer
+
+
+class Thing:
+    """A topic in one conversation: its values in order of time, and how they are told."""
+
+    def __init__(self, rng: Random, topic: Topic, speakers: Sequence[str], small: SmallTalk) -> None:
+        self.rng = rng
+        self.topic = topic
+        self.owner = rng.choice(speakers) if topic.whose == "person" else None
+        self.speakers = speakers
+        self.small = small
+        self.causes = rng.sample(topic.cause, len(topic.cause))
+        self.sentences: list[str] = []
+        self.values = self.held(rng.choices(range(5), (20, 35, 25, 13, 7))[0])
+        self.unheld = [value for value in topic.values if value not in self.values]
+        rng.shuffle(self.unheld)
+
+    def held(self, changes: int) -> list[str]:
+        fresh = self.rng.sample(self.topic.values, len(self.topic.values))
+        values = [fresh.pop()]
+        for _ in range(changes):
+            earlier = [value for value in values if value != values[-1]]
+            returns = bool(earlier and self.topic.back) and self.rng.random() < 0.2
+            values.append(self.rng.choice(earlier) if returns else fresh.pop())
         return values
 
-    def _unused(self, topic: Topic) -> str | None:
-        for value in self._random.sample(topic.values, len(topic.values)):
-            if not any(_mentions(taken, value) or _mentions(value, taken) for taken in self._taken):
-                self._taken.append(value)
-                return value
-        return None
+    def story(self) -> list[Step]:
+        steps = [[self.said(filled(self.unused(self.topic.first), v=self.values[0]), value=self.values[0])]]
+        steps.extend(self.change(number) for number in range(1, len(self.values)))
+        for tag, text in self.asides():
+            self.put_aside(steps, tag, text)
+        return steps
 
-    def _times(self, count: int) -> list[float]:
-        """Rising moments, the first one early, none too close to the next."""
-        first = self._random.uniform(0.0, 0.3)
-        steps = [self._random.uniform(0.4, 1.0) for _ in range(count)]
-        scale = (0.97 - first) / sum(steps)
-        times = [first]
-        for step in steps[:-1]:
-            times.append(times[-1] + step * scale)
-        return times
+    def unused(self, sentences: Sequence[str], others: Sequence[str] = ()) -> str:
+        """One of the sentences, or of the others when all of them have been said."""
+        left = [sentence for sentence in sentences if sentence not in self.sentences]
+        sentence = self.rng.choice(left or [other for other in others if other not in self.sentences])
+        self.sentences.append(sentence)
+        return sentence
 
-    def _tell(self, fact: _Fact, at: float, value: str, text: str) -> None:
-        event = _Event(at, text)
-        fact.events.append(event)
-        fact.told.append((value, event))
-
-    def _change(self, fact: _Fact, values: list[str], times: list[float], *, roomy: bool) -> None:
-        value, old, at = values[-1], values[-2], times[1]
-        text = self._fill(self._pick(self._templates(fact, values)), v=value, old=old, label=fact.label)
-        where = self._random.choices(("never", "same", "before", "after"), (30, 25, 25, 20))[0]
-        told = {
-            cause for cause in fact.topic.causes if any(cause.lower() in event.text.lower() for event in fact.events)
-        }
-        causes = [cause for cause in fact.topic.causes if cause not in told]
-        if where == "never" or not causes or (where != "same" and not roomy):
-            fact.cause = None
-            self._tell(fact, at, value, text)
-            return
-        cause = self._random.choice(causes)
-        before = min(0.02, (at - times[0]) / 4)
-        after = min(0.02, ((times[2] if len(times) > 2 else 1.0) - at) / 4)
-        if where == "same":
-            self._tell(fact, at, value, self._fill(self._pick(phrases.CAUSE_SAME), change=text, cause=cause))
-            event = fact.events[-1]
-        elif where == "before":
-            event = _Event(at - before, self._fill(self._pick(phrases.CAUSE_BEFORE), label=fact.label, cause=cause))
-            fact.events.append(event)
-            self._tell(fact, at, value, self._random.choice(phrases.BEFORE_LINKS) + text)
+    def change(self, number: int) -> Step:
+        old, value = self.values[number - 1 : number + 1]
+        if value in self.values[:number] and self.rng.random() < 0.6:
+            sentences = self.topic.back
         else:
-            self._tell(fact, at, value, text)
-            event = _Event(at + after, self._fill(self._pick(phrases.CAUSE_AFTER), label=fact.label, cause=cause))
-            fact.events.append(event)
-        fact.cause = (cause, event)
+            sentences = self.topic.open if self.rng.random() < 0.35 else self.topic.plain
+        sentence = self.unused(sentences, self.topic.open + self.topic.plain)
+        openly = sentence not in self.topic.plain
+        text = filled(sentence, v=value, old=old)
+        when = self.rng.choices(("with", "before", "after", "never"), (35, 15, 15, 35))[0]
+        if when == "never" or not self.causes:
+            return [self.said(text, value=value, number=number)]
+        if when == "with":
+            frames = phrases.WITH_OPEN if openly else phrases.WITH_PLAIN
+            framed, cause = self.framed(self.rng.choice(frames), self.causes.pop(), text)
+            return [self.said(framed, value=value, cause=cause, number=number)]
+        frames = phrases.BEFORE if when == "before" else phrases.AFTER
+        framed, cause = self.framed(self.rng.choice(frames), self.causes.pop())
+        change = self.said(text, value=value, number=number)
+        reason = replace(self.said(framed, cause=cause, number=number), speaker=change.speaker)
+        between = [self.small.beat()] if self.rng.random() < 0.3 else []
+        return [reason, *between, change] if when == "before" else [change, *between, reason]
 
-    def _templates(self, fact: _Fact, values: list[str]) -> tuple[str, ...]:
-        kind = fact.topic.kind
-        if values[-1] in values[:-1]:
-            return phrases.RETURNS + (phrases.RETURNS_TOOL if kind == "tool" else ())
-        return self._random.choice(
-            (phrases.CHANGES_ANY, phrases.CHANGES_BY_KIND[kind] or phrases.CHANGES_ANY, fact.topic.changes)
-        )
+    def framed(self, frame: str, cause: str, change: str = "") -> tuple[str, str]:
+        """The sentences, and the cause as it stands in them."""
+        upper = cause[0].upper() + cause[1:]
+        text = frame.format(cause=cause, Cause=upper, change=ended(change), subject=self.topic.subject)
+        return text, upper if "{Cause}" in frame else cause
 
-    def _distract(self, fact: _Fact, times: list[float]) -> None:
-        """Adds a turn or two that sound like the thing but leave it as it is."""
-        if len(fact.told) > 1 and self._random.random() < 0.15:
-            gone = [value for value, _ in fact.told if value != fact.told[-1][0]]
-            text = self._fill(self._pick(phrases.REMINISCENCES), label=fact.label, old=self._random.choice(gone))
-            fact.events.append(_Event(self._random.uniform(times[-2] + 0.021, 1.0), text))
-            return
-        kinds: list[Callable[[_Fact, float, float], None]] = [self._aside, self._aside, self._others, self._others]
-        kinds.append(self._plan)
-        if fact.topic.personal and self._peer is not None:
-            kinds += [self._peers, self._peers]
-        gap = self._random.randrange(len(times) - 1)
-        self._random.choice(kinds)(fact, times[gap], times[gap + 1])
+    def said(
+        self,
+        told: str,
+        *,
+        value: str | None = None,
+        cause: str | None = None,
+        number: int = 0,
+        answers: Sequence[str] = phrases.SORRY,
+    ) -> Beat:
+        if value is not None:
+            answers = phrases.ECHOED if self.rng.random() < 0.2 else phrases.NOTED
+            answers = phrases.WILLING if asks(told) else answers
+        reply = self.rng.choice(answers).format(v=value)
+        text, reply = self.small.around(told, reply, at_work=self.topic.whose == "team")
+        return Beat(self.owner or self.rng.choice(self.speakers), text, reply, value, cause, number)
 
-    def _between(self, start: float, end: float) -> float:
-        return self._random.uniform(start + (end - start) * 0.3, start + (end - start) * 0.7)
+    def asides(self) -> list[tuple[str, str]]:
+        """What is said of values that do not hold."""
+        number = self.rng.choices(range(3), (10, 50, 40))[0]
+        told = self.rng.sample(self.topic.asides, number)
+        if self.owner is not None and len(self.speakers) > 1 and self.rng.random() < 0.4:
+            told = [*told[:1], ("rival", self.unused(self.topic.first))]
+        return told
 
-    def _aside(self, fact: _Fact, start: float, end: float) -> None:
-        value = self._unused(fact.topic)
-        if value is None:
-            return
-        groups = [phrases.HYPOTHETICALS, phrases.ASIDES, phrases.REJECTED, phrases.MISTAKEN]
-        if fact.topic.kind != "plan":
-            groups.append(phrases.PAST)
-        text = self._fill(self._pick(self._random.choice(groups)), label=fact.label, x=value)
-        fact.events.append(_Event(self._between(start, end), text, reply=self._random.choice(("I see.", "Hm, okay."))))
+    def put_aside(self, steps: list[Step], tag: str, sentence: str) -> None:
+        at = self.rng.randint(1, len(steps))
+        held = [beat.value for step in steps[:at] for beat in step if beat.value is not None]
+        ended_values = [value for value in held if value != held[-1]]
+        if tag == "then":
+            if not ended_values:
+                return
+            text = filled(sentence, old=self.rng.choice(ended_values))
+        else:
+            again = tag in {"other", "sibling"} and ended_values and self.rng.random() < 0.25
+            if not again and not self.unheld:
+                return
+            value = self.rng.choice(ended_values) if again else self.unheld.pop()
+            text = filled(sentence, x=value, v=value)
+        beat = self.said(text, answers=phrases.UNSURE if tag == "question" else phrases.HEARD)
+        if tag == "rival":
+            beat = replace(beat, speaker=self.rng.choice([name for name in self.speakers if name != self.owner]))
+        steps.insert(at, [beat])
 
-    def _others(self, fact: _Fact, start: float, end: float) -> None:
-        first, second = self._unused(fact.topic), self._unused(fact.topic)
-        if first is None or second is None:
-            return
-        text = self._fill(self._pick(fact.topic.others), x=first, y=second)
-        fact.events.append(_Event(self._between(start, end), text))
-
-    def _plan(self, fact: _Fact, start: float, end: float) -> None:
-        value = self._unused(fact.topic)
-        if value is None:
-            return
-        idea, end_of_it = self._random.choice(phrases.PLANS)
-        first = self._between(start, end)
-        second = first + (end - first) * 0.3
-        fact.events.append(_Event(first, self._fill(idea, label=fact.label, x=value)))
-        fact.events.append(_Event(second, self._fill(end_of_it, label=fact.label, x=value)))
-
-    def _peers(self, fact: _Fact, start: float, end: float) -> None:
-        value = self._unused(fact.topic)
-        if value is None or self._peer is None:
-            return
-        said = self._fill(self._random.choice(fact.topic.states), v=value)
-        text = self._fill(self._random.choice(phrases.PEER_INTROS), name=self._peer, main=self._main, said=said)
-        fact.events.append(_Event(self._between(start, end), text, speaker=self._peer))
-
-    def _chatter(self, count: int) -> list[_Event]:
-        lines = self._random.sample(phrases.CHATTER, len(phrases.CHATTER))
-        fitting = [line for line in lines if not any(_mentions(" ".join(line), value) for value in self._taken)]
-        count = max(count, 0)
-        self._filler = [text for text, _ in fitting[count:] if "?" not in text and not text.startswith(_REQUESTS)]
-        return [_Event(self._random.random(), text, reply=reply) for text, reply in fitting[:count]]
-
-    def _say(self, events: list[_Event]) -> tuple[Said, ...]:
-        begin = _EARLIEST + timedelta(days=self._random.randint(0, 300))
-        length = timedelta(days=self._random.randint(20 + len(events), 270))
-        turns: list[Said] = []
-        previous = begin
-        for event in events:
-            at = max(begin + length * event.at, previous + timedelta(minutes=self._random.randint(2, 50)))
-            at = at.replace(microsecond=0)
-            event.turn = len(turns)
-            turns.append(Said(at, event.speaker or self._main, "user", self._dress(event)))
-            previous = at + timedelta(seconds=self._random.randint(2, 20))
-            turns.append(Said(previous, "assistant", "assistant", event.reply or self._random.choice(phrases.ACKS)))
-        return tuple(turns)
-
-    def _dress(self, event: _Event) -> str:
-        if event.reply is not None or event.speaker is not None:
-            return event.text
-        chance = self._random.random()
-        if chance < 0.15:
-            return f"{self._random.choice(phrases.OPENERS)} {event.text}"
-        if chance < 0.25:
-            return f"{event.text} {self._random.choice(phrases.CLOSERS)}"
-        if chance < 0.40 and self._filler:
-            filler = self._filler.pop()
-            ahead = chance < 0.33 and not any(link in event.text for link in _POINTS_BACK)  # or it would seem the cause
-            return f"{filler} {event.text}" if ahead else f"{event.text} {filler}"
-        return event.text
-
-    def _ask(self, fact: _Fact, asked: datetime) -> Question:
-        told = [(_spelled(value, event.text), event.turn) for value, event in fact.told]
-        current, current_turn = told[-1]
-        cause = None if fact.cause is None else _spelled(fact.cause[0], fact.cause[1].text)
+    def question(self, at: datetime, told: Sequence[tuple[int, Beat]], asked_by: str) -> Question:
+        """Of its beats, each with its turn."""
+        *stale, (current, current_turn) = [(beat.value, turn) for turn, beat in told if beat.value is not None]
+        last = len(self.values) - 1
+        causes = [(beat.cause, turn) for turn, beat in told if beat.cause is not None and beat.number == last]
+        cause, cause_turn = causes[0] if causes else (None, None)
         return Question(
-            text=fact.question,
-            at=asked,
-            subject=fact.label,
+            text=self.rng.choice(self.topic.ask),
+            at=at,
+            subject=self.topic.subject,
             current=current,
             current_turn=current_turn,
-            stale=tuple(told[:-1]),
+            stale=tuple(stale),
             cause=cause,
-            cause_turn=None if fact.cause is None else fact.cause[1].turn,
-            asked_by=self._main,
+            cause_turn=cause_turn,
+            asked_by=asked_by,
         )
 
-    def _fill(self, template: str, **fields: str) -> str:
-        return _fill(template, p=self._project, q=self._other, **fields)
 
-    def _pick(self, templates: tuple[str, ...]) -> str:
-        """A wording not used in this conversation so far, as long as there is one."""
-        fresh = [template for template in templates if template not in self._wordings] or list(templates)
-        choice = self._random.choice(fresh)
-        self._wordings.add(choice)
-        return choice
+def filled(sentence: str, **values: str) -> str:
+    """The sentence with its values, and the article that goes with them."""
+    for name, value in values.items():
+        article = "an" if value[0].casefold() in "aeiou" else "a"
+        sentence = sentence.replace(f" a {{{name}}}", f" {article} {value}").replace(f"{{{name}}}", value)
+    return sentence
 
-    def _check(self, conversation: Conversation, facts: list[_Fact]) -> None:
-        """What makes the answers exact."""
-        turns = conversation.turns
-        assert 30 <= len(turns) <= 120, len(turns)
-        assert len(facts) >= _FEWEST_FACTS
-        assert all(turn.role == ("user", "assistant")[index % 2] for index, turn in enumerate(turns))
-        assert all(before.at < after.at for before, after in pairwise(turns))
-        for fact, question in zip(facts, conversation.questions, strict=True):
-            own = {event.turn for event in fact.events}
-            for value, turn in (*question.stale, (question.current, question.current_turn)):
-                assert value in turns[turn].text, (value, turns[turn].text)
-                assert not _mentions(question.text, value), question.text
-                assert all(index in own for index, said in enumerate(turns) if _mentions(said.text, value)), value
-            assert [turn for _, turn in question.stale] == sorted(turn for _, turn in question.stale)
-            assert all(turn < question.current_turn for _, turn in question.stale)
-            later = [turns[turn].text for turn in own if turn > question.current_turn]
-            assert not any(_mentions(text, question.current) for text in later), (question.current, later)
-            if question.cause is not None and question.cause_turn is not None:
-                assert question.cause in turns[question.cause_turn].text
+
+def asks(text: str) -> bool:
+    return not text.startswith("Who ") and REQUEST.search(text) is not None
+
+
+def ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?", '"')) or not text else f"{text}."
+
+
+def woven(rng: Random, stories: Sequence[list[Step]], small: Sequence[Beat]) -> list[tuple[int | None, Beat]]:
+    """One row of beats, each with the number of its thing: every story in its own order."""
+    order = [number for number, story in enumerate(stories) for _ in story] + [None] * len(small)
+    rng.shuffle(order)
+    steps = [iter(story) for story in stories]
+    talk = iter(small)
+    row: list[tuple[int | None, Beat]] = []
+    for number in order:
+        row.extend((number, beat) for beat in (next(steps[number]) if number is not None else [next(talk)]))
+    return row
+
+
+def timed(rng: Random, row: Sequence[tuple[int | None, Beat]]) -> Iterator[Said]:
+    """The turns, with days between a thing's value and the next one."""
+    at = datetime(2026, 1, 5, tzinfo=UTC) + timedelta(days=rng.randint(0, 80), minutes=rng.randint(420, 1200))
+    told: dict[int, tuple[int, datetime]] = {}
+    for thing, beat in row:
+        if thing is not None and thing in told and beat.number > told[thing][0]:
+            at = max(at, told[thing][1] + timedelta(days=rng.randint(2, 12), minutes=rng.randint(0, 50)))
+        if thing is not None and (beat.value is not None or beat.cause is not None):
+            told[thing] = (beat.number, at)
+        yield Said(at, beat.speaker, "user", beat.text)
+        yield Said(at + timedelta(seconds=rng.randint(4, 50)), "assistant", "assistant", beat.reply)
+        at = later(rng, at)
+
+
+def later(rng: Random, at: datetime) -> datetime:
+    """Some minutes, some hours, or some days, and never in the night."""
+    kind = rng.choices(("minutes", "hours", "days"), (45, 18, 37))[0]
+    if kind == "minutes":
+        at += timedelta(seconds=rng.randint(70, 2400))
+    if kind == "hours":
+        at += timedelta(minutes=rng.randint(90, 500))
+    if kind == "days" or not 6 <= at.hour < 23:
+        days = rng.randint(1, 6) if kind == "days" else 1
+        morning = at.replace(hour=0, minute=0) + timedelta(days=days)
+        at = morning + timedelta(minutes=rng.randint(400, 1290))
+    return at

@@ -18,12 +18,12 @@ import msgspec
 from everthread.core.memory import UNRELATED, Chances, Kin, Kindred, Passage
 from everthread.core.sentences import own_words
 from everthread.memory import cues
-from everthread.memory.weigh import is_mine
+from everthread.memory.weigh import is_personal
 
 SUREST = 5.0  # log-odds: the most that one comparison speaks for two being about the same, or against it
-JOINS, UNITES = -1.5, 1.0  # above which mean a statement joins others, and two series become one
+JOINS, UNITES = -0.75, 1.0  # above which mean a statement joins others, and two series become one
 UNHEARD = 0.5  # comparisons that say nothing, beside those that were made: one is worth less than several
-DOUBTS = 0.25  # where no more than this speaks against it, it may be so
+DOUBTS = 0.1  # where no more than this speaks against it, it may be so
 SAME = 0.7  # share of the chance that they go together: from there on the later gives no other value
 TRACE = 0.05  # chance that they go together: below it the share says nothing
 
@@ -111,8 +111,9 @@ def place(passage: Passage) -> tuple[datetime, int, int]:
 
 
 def one_voice(one: Passage, other: Passage) -> bool:
-    """Did the same person say it, or do both speak of what they share?"""
-    return one.speaker == other.speaker or not (is_mine(one.text) or is_mine(other.text))
+    """Did the same person say it, or does at least one of the two speak of what they share? Many a message in which
+    "I" stands does: "I moved our servers"."""
+    return one.speaker == other.speaker or not (is_personal(one.text) and is_personal(other.text))
 
 
 def series(kindred: Kindred) -> list[Series]:
