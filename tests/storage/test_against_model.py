@@ -78,6 +78,13 @@ class RecordedStore(SqliteStore):
         db.set_trace_callback(self.recorder.heard)
         return db
 
+    async def record(self) -> None:
+        """From here on the commits are those of deeds: what earlier steps took is added up first."""
+        if self._counting is not None:
+            await asyncio.wait([self._counting])
+        self._uncounted = 0
+        self.recorder.on = True
+
 
 # --- chance ---
 
@@ -235,7 +242,8 @@ class Conversations(RuleBasedStateMachine):
         self.sound = True
 
     async def asked(self, deeds: tuple[Deed, ...], *, recording: bool) -> list[Any]:
-        self.store.recorder.on = recording
+        if recording:
+            await self.store.record()
         readers = asyncio.create_task(self.read())
         results = await asyncio.gather(*(deed.run(self.store) for deed in deeds), return_exceptions=True)
         self.store.recorder.on = False
