@@ -11,12 +11,19 @@ import pytest
 
 TRAINING = Path(__file__).parent.parent / "training"
 FAMILIES = sorted(TRAINING.glob("data/*.json"), key=lambda path: int(path.stem))
+STORIES = sorted(TRAINING.glob("data/stories/*.jsonl"))
 
 
 @pytest.fixture
 def families(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(TRAINING))
     return importlib.import_module("families")
+
+
+@pytest.fixture
+def stories(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(TRAINING))
+    return importlib.import_module("stories")
 
 
 @pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
@@ -26,7 +33,8 @@ def test_each_value_of_a_made_up_conversation_stands_in_its_turn(families: Modul
         assert len(asked) == len(told.questions) >= families.FEWEST
         for question in told.questions:
             values = [*question.stale, (question.current, question.current_turn)]
-            assert all(value in told.turns[turn].text for value, turn in values), question.subject
+            stands = [value.casefold() in told.turns[turn].text.casefold() for value, turn in values]
+            assert all(stands), question.subject
             turns = [turn for _, turn in values]
             assert turns == sorted(set(turns))
 
@@ -53,3 +61,18 @@ def test_every_pattern_of_a_family_can_be_filled(families: ModuleType, path: Pat
         assert all("{v}" in way or "{V}" in way for way in patterns)
         idle = [way for part in (own, shared) for ways in part["idle"].values() for way in ways]
         assert all(way.format(**fields) for way in (*patterns, *idle))
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_a_question_about_a_story_knows_every_value_from_the_turn_that_told_it(stories: ModuleType, path: Path) -> None:
+    for story in stories.read(path):
+        told: dict[str, list[tuple[str, int]]] = {}
+        for number, line in enumerate(story.said):
+            assert line.value in line.text.casefold()
+            values = told.setdefault(line.thing, [])
+            if not values or values[-1][0] != line.value:
+                values.append((line.value, 2 * number))
+        for asked in story.conversation.questions:
+            thing = asked.subject.rpartition(" (")[2].removesuffix(")")
+            known = [*asked.stale, (asked.current, asked.current_turn)]
+            assert told[thing] == [(value.casefold(), turn) for value, turn in known]

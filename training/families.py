@@ -6,9 +6,11 @@ it is about; `{cause}` why. A field with a capital begins a sentence. Three topi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 from corpus import NEITHER, REPEATS, REPLACES, Pair, ended
 
 from everthread.evals.conversation import Conversation, Question, Said
+from everthread.memory.weigh import is_mine
 
 ALIKE = 3  # topics in a row that sound alike
 NATURAL = 41  # from that family on people speak as they do to an assistant every day; those before are harder to read
@@ -38,14 +41,78 @@ CORRECTIONS = (
     "{v} rather.", "What am I saying, {v}.", "Just checked, it's {v}.", "I was thinking of something else. {v}.",
     "should be {v} above",
 )  # fmt: skip
+OURS = re.compile(r"\b(?:we|us|our|ours|ourselves|team|every(?:one|body))\b", re.IGNORECASE)
 BARE = 0.35  # of the causes that are told by themselves: nothing but what happened
-MIXED = 0.3  # of the messages that have to do with a thing: they say something else as well
-TURNS = (  # from one matter to another in the same message
-    "", "", "", "Also, ", "Oh, and ", "By the way, ", "btw ", "PS: ", "Unrelated: ", "Another thing: ",
-    "And something else. ",
-    "Different topic: ", "Before I forget: ", "Besides, ", "One more thing. ", "Apart from that, ", "While I'm here: ",
-    "Now my question: ", "Anyway, ", "Ok. ", "That aside, ", "Next: ", "What I wanted to ask: ", "Just so you know, ",
+MIXED = 0.5  # of the messages that have to do with a thing: they say something else as well
+GREETED, ENDED = 0.12, 0.06  # of the messages: they begin, and end, with words about nothing
+IN_A_GROUP = 0.3  # of the conversations: several people speak
+TWO_OWNERS = 0.4  # of what is personal there: two of them have one
+OTHER_TALK = (2, 2, 1.5, 3, 3)  # how often each kind of talk stands by itself
+BESIDE_TALK = (3, 2, 1.5, 2, 1)  # ... and in one message with a thing
+NAMES = (
+    "Ada", "Alex", "Amir", "Anna", "Ben", "Bianca", "Carlos", "Chen", "Clara", "Dana", "David", "Elif", "Emma", "Farid",
+    "Finn", "Gina", "Hugo", "Ida", "Ines", "Ivan", "Jack", "Jana", "Joe", "Kai", "Kim", "Laura", "Leo", "Lin", "Lukas",
+    "Maria", "Mark", "Maya", "Mia", "Mike", "Nadia", "Noah", "Olga", "Pablo", "Paula", "Pedro", "Rita", "Rosa", "Sam",
+    "Sara", "Sofia", "Tariq", "Theo", "Tom", "Uma", "Vera", "Will", "Yara", "Yusuf", "Zoe",
 )  # fmt: skip
+
+
+def is_personal(text: str) -> bool:
+    """Whether it speaks of one person alone: of "me", and not of "us"."""
+    return is_mine(text) and OURS.search(text) is None
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What people say that tells nothing of theirs."""
+
+    kinds: tuple[Sequence[str], ...]  # requests, short to long; remarks; what names a value and is nobody's
+    openers: Sequence[str]
+    turns: Sequence[str]  # from one matter to another in the same message
+    closers: Sequence[str]
+
+    def some(self, chance: Random) -> Talk:
+        """Of one conversation: people repeat themselves."""
+
+        def few(of: Sequence[str], most: int) -> list[str]:
+            return chance.sample(of, min(len(of), most))
+
+        kinds = tuple(few(kind, 25) for kind in self.kinds)
+        return Talk(kinds, few(self.openers, 8), few(self.turns, 12), few(self.closers, 6))
+
+    def other(self, chance: Random) -> str:
+        """A message that has to do with nothing."""
+        text = chance.choice(chance.choices(self.kinds, OTHER_TALK)[0])
+        if chance.random() < MIXED / 2:
+            text = self._joined(text, chance.choice(chance.choice(self.kinds)), chance)
+        return self._framed(text, chance)
+
+    def beside(self, text: str, chance: Random) -> str:
+        """Often with something else in the same message, before or after it."""
+        if chance.random() < MIXED:
+            other = chance.choice(chance.choices(self.kinds, BESIDE_TALK)[0])
+            text = self._joined(*((text, other) if chance.random() < 0.5 else (other, text)), chance)
+        return self._framed(text, chance)
+
+    def _joined(self, one: str, other: str, chance: Random) -> str:
+        turn = chance.choice(self.turns) if chance.random() < 0.7 else ""
+        return f"{ended(one)} {turn.strip()} {other}" if turn else f"{ended(one)} {other}"
+
+    def _framed(self, text: str, chance: Random) -> str:
+        text = f"{chance.choice(self.openers)} {text}" if chance.random() < GREETED else text
+        return f"{ended(text)} {chance.choice(self.closers)}" if chance.random() < ENDED else text
+
+
+@cache
+def all_talk(folder: Path) -> Talk:
+    """Of all who wrote some."""
+    given = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+    def of(name: str) -> list[str]:
+        return [text for one in given for text in one[name]]
+
+    kinds = ("requests_short", "requests_medium", "requests_long", "passing", "with_values")
+    return Talk(tuple(map(of, kinds)), of("openers"), of("turns"), of("closers"))
 
 
 @dataclass(frozen=True)
@@ -53,6 +120,7 @@ class Family:
     name: str
     topics: tuple[Topic, ...]
     phrases: Mapping[str, Any]
+    talk: Talk
 
 
 @dataclass(frozen=True)
@@ -62,6 +130,19 @@ class Topic:
     at: int
     own: Mapping[str, Any]
     shared: Mapping[str, Any]  # the family's phrases
+    talk: Talk
+
+    @property
+    def personal(self) -> bool:
+        """Whether each has one of their own: "the car I drive", but not "the vet of our farm"."""
+        return is_personal(self.own["thing"])
+
+    def owners(self, people: Sequence[str], chance: Random) -> list[str]:
+        """Of a group: those who have one each, or "" for what they share and anybody may speak of."""
+        ways = [*self.own["first"], *self.own["change"]]
+        alone = self.personal or sum(map(is_personal, ways)) > len(ways) / 2
+        two = self.personal and len(people) > 1 and chance.random() < TWO_OWNERS
+        return chance.sample(people, 2 if two else 1) if alone else [""]
 
     def values(self, chance: Random, count: int) -> list[str]:
         return chance.sample(self.own["values"], count)
@@ -74,7 +155,7 @@ class Topic:
             text = self._said(
                 way, chance, change=ended(text), cause=chance.choice(self.own["causes"]), v=value, old=old
             )
-        return self._beside(text, chance)
+        return self.talk.beside(text, chance)
 
     def put_right(self, value: str, old: str, chance: Random) -> str:
         return self._said(chance.choice(CORRECTIONS), chance, v=value, old=old)
@@ -87,7 +168,7 @@ class Topic:
         else:
             way = chance.choice((self.shared["idle"] if chance.random() < GENERAL else self.own["idle"])[kind])
             text = self._said(way, chance, v=value, old=old, x=never)
-        return self._beside(text, chance), kind in TELLING and "{v}" in way.casefold()
+        return self.talk.beside(text, chance), kind in TELLING and "{v}" in way.casefold()
 
     def never(self, chance: Random) -> str:
         return chance.choice(self.own["never"])
@@ -105,22 +186,13 @@ class Topic:
         capital = {name.capitalize(): text[:1].upper() + text[1:] for name, text in fields.items()}
         return way.format(**fields, **capital)
 
-    def _beside(self, text: str, chance: Random) -> str:
-        """Now and then with a word before or after it, or with something else in the same message."""
-        if chance.random() < 0.08:
-            text = f"{chance.choice(self.shared['openers'])} {text}"
-        if chance.random() < MIXED:
-            other, turn = chance.choice(self.shared["chatter"]), chance.choice(TURNS)
-            one, two = (text, other) if chance.random() < 0.5 else (other, text)
-            return f"{ended(one)} {turn}{two}"
-        return f"{ended(text)} {chance.choice(self.shared['closers'])}" if chance.random() < 0.06 else text
-
 
 def family(path: Path) -> Family:
     given = json.loads(path.read_text())
     phrases = given["phrases"]
-    topics = given["topics"]
-    return Family(path.stem, tuple(Topic(at, shared_values(topics, at), phrases) for at in range(len(topics))), phrases)
+    topics, talk = given["topics"], all_talk(path.parent / "talk")
+    made = tuple(Topic(at, shared_values(topics, at), phrases, talk) for at in range(len(topics)))
+    return Family(path.stem, made, phrases, talk)
 
 
 def shared_values(topics: Sequence[Mapping[str, Any]], at: int) -> Mapping[str, Any]:
@@ -184,7 +256,7 @@ def apart(own: Topic, like: Sequence[Topic], all_of: Family, chance: Random) -> 
     if chance.random() < 0.5:
         yield value(), idle(kind, chance.choice(like))[0], NEITHER, kind
     if chance.random() < 0.3:
-        yield value(), chance.choice(all_of.phrases["chatter"]), NEITHER, "chat"
+        yield value(), all_of.talk.other(chance), NEITHER, "chat"
 
 
 def conversations(of: Family, count: int, seed: int) -> Iterator[Conversation]:
@@ -202,23 +274,43 @@ class Line:
     thing: int = -1
     value: str = ""
     again: bool = False  # it was told before, and has not changed since
+    speaker: str = "user"
 
 
 def talk(of: Family, chance: Random, *, hard: bool = False) -> tuple[list[Topic], list[Line]]:
     """What a conversation is about, and what is said in it. A hard one is about things that sound alike, and has more
     idle talk."""
-    chosen = chance.sample(of.topics, chance.randint(FEWEST, MOST))
-    beside = [one for one in of.topics if one.at // ALIKE == chosen[0].at // ALIKE and one not in chosen]
+    heard = of.talk.some(chance)
+    chosen = [replace(topic, talk=heard) for topic in chance.sample(of.topics, chance.randint(FEWEST, MOST))]
+    beside = [replace(one, talk=heard) for one in of.topics if one.at // ALIKE == chosen[0].at // ALIKE]
+    beside = [one for one in beside if one not in chosen]
     if beside and (hard or chance.random() < 0.6):
         chosen[-1:] = beside if hard else beside[:1]
+    people = chance.sample(NAMES, chance.randint(2, 4)) if chance.random() < IN_A_GROUP else ["user"]
+    told = [(topic, owner) for topic in chosen for owner in topic.owners(people, chance)]
     lines = [
-        Line(at, text, number if value else -1, value, again)
-        for number, topic in enumerate(chosen)
+        Line(at, text, number if value else -1, value, again, owner or chance.choice(people))
+        for number, (topic, owner) in enumerate(told)
         for at, text, value, again in story(topic, chance, idle=6 if hard else 4)
     ]
-    chatter = chance.sample(of.phrases["chatter"], min(len(of.phrases["chatter"]), 40, 2 + len(lines) // 2))
-    lines += [Line(chance.random(), text) for text in chatter]
-    return chosen, sorted(lines, key=lambda line: line.at)
+    if people[0] != "user":
+        lines = put_right_by_themselves(lines)
+    lines += [
+        Line(chance.random(), heard.other(chance), speaker=chance.choice(people))
+        for _ in range(min(40, 2 + len(lines) // 2))
+    ]
+    own = chance.sample(of.phrases["chatter"], min(len(of.phrases["chatter"]), 3 + len(lines) // 8))
+    lines += [Line(chance.random(), text, speaker=chance.choice(people)) for text in own]
+    return [topic for topic, _ in told], sorted(lines, key=lambda line: line.at)
+
+
+def put_right_by_themselves(lines: Sequence[Line]) -> list[Line]:
+    """Whoever made a slip corrects it."""
+    made: list[Line] = []
+    for line in lines:
+        slip = next((one for one in made if 0 < line.at - one.at <= AT_ONCE and line.thing == one.thing >= 0), None)
+        made.append(replace(line, speaker=slip.speaker) if slip else line)
+    return made
 
 
 def conversation(of: Family, name: str, chance: Random) -> Conversation:
@@ -226,12 +318,14 @@ def conversation(of: Family, name: str, chance: Random) -> Conversation:
     at = datetime(2025, 2, 3, 8, tzinfo=UTC)
     turns: list[Said] = []
     values: dict[int, list[tuple[str, int]]] = {}
+    asks: dict[int, str] = {}
     for line in lines:
         at += timedelta(hours=chance.randrange(1, 120))
         if line.value and not line.again:
             values.setdefault(line.thing, []).append((line.value, len(turns)))
+            asks.setdefault(line.thing, line.speaker)
         turns += [
-            Said(at, "user", "user", line.text),
+            Said(at, line.speaker, "user", line.text),
             Said(at + timedelta(seconds=9), "assistant", "assistant", "Okay."),
         ]
     questions = []
@@ -239,7 +333,8 @@ def conversation(of: Family, name: str, chance: Random) -> Conversation:
         *stale, (current, turn) = values[number]
         asked = chance.choice(topic.own["questions"])
         when = at + timedelta(days=2)
-        questions.append(Question(asked, when, topic.own["key"], current, turn, tuple(stale), None, None, "user"))
+        subject = f"{topic.own['key']} of {asks[number]}" if topic.personal else topic.own["key"]
+        questions.append(Question(asked, when, subject, current, turn, tuple(stale), None, None, asks[number]))
     return Conversation(name, 0, tuple(turns), tuple(questions))
 
 

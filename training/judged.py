@@ -1,8 +1,9 @@
-"""Conversations made of one author's slots, or of a family, replayed through the parts that serve, as `everthread eval`
-does.
+"""Conversations made of one author's slots, of a family or of stories, replayed through the parts that serve, as
+`everthread eval` does.
 
 python training/judged.py f --count 40
 python training/judged.py 9 --count 40
+python training/judged.py stories/f --count 40
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from random import Random
 
 import families
 import msgspec
+import stories
 from corpus import CHAT, Slot, slots
 
 from everthread.evals.conversation import Conversation, Question, Said
@@ -70,6 +72,8 @@ def conversation(known: Sequence[Slot], name: str, chance: Random, *, again: flo
 
 
 def conversations(data: Path, name: str, count: int, seed: int) -> list[Conversation]:
+    if name.startswith("stories/"):
+        return [one.conversation for one in stories.read(data / f"{name}.jsonl")[:count]]
     path = data / f"{name}.json"
     if path.exists():
         return list(families.conversations(families.family(path), count, seed))
@@ -79,7 +83,7 @@ def conversations(data: Path, name: str, count: int, seed: int) -> list[Conversa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="an author or a family")
+    parser.add_argument("name", help="an author, a family or stories")
     parser.add_argument("--data", type=Path, default=HERE / "data")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=7)

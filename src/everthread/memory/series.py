@@ -9,41 +9,49 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from heapq import heapify, heappop, heappush
+from statistics import fmean
 
 import msgspec
+from msgspec.structs import replace
 
-from everthread.core.memory import UNRELATED, Chances, Kin, Kindred, Passage
-from everthread.core.sentences import own_words
+from everthread.core.memory import Chances, Kin, Kindred, Passage
+from everthread.core.sentences import own_words, squeezed
 from everthread.memory import cues
-from everthread.memory.weigh import is_personal
 
 SUREST = 5.0  # log-odds: the most that one comparison speaks for two being about the same, or against it
 JOINS, UNITES = -0.75, 1.0  # above which mean a statement joins others, and two series become one
 UNHEARD = 0.5  # comparisons that say nothing, beside those that were made: one is worth less than several
-DOUBTS = 0.1  # where no more than this speaks against it, it may be so
-SAME = 0.7  # share of the chance that they go together: from there on the later gives no other value
-TRACE = 0.05  # chance that they go together: below it the share says nothing
+FOLLOWS = 0.0  # from which mean on, with those that gave the present value, a statement takes its place
+DOUBTS = -0.75  # from which on it may take its place
+RIVALS = 0.0  # from which mean on, with all of a series, the statement of another one may hold instead
+
+SAME = 1.5  # above which mean a statement gives a value again
+CLEAREST, SLIGHT = 3.0, 0.01  # the most that one comparison says of that; chances that are as good as none
+TRACE = 0.05  # chance that they go together: below it a comparison says nothing of their values
 
 BRIEF, FEW = 60, 8  # characters and words of a message that puts a slip right
 FITS = 0.06  # chance from which on it may be about that: what is not about it at all has 0.02
 PUT_RIGHT = Chances(replaces=0.99, repeats=0.0)
 
+PERSON, LONGEST = "user", 40  # who speaks where there is no name; characters of one
 TINY = 1e-6
 
 Links = Mapping[tuple[int, int], Chances]  # by the numbers of the earlier and the later passage
+Compared = defaultdict[int, list[tuple[int, Chances]]]  # by the number of a later passage, with each earlier one
 Heard = tuple[float, int]  # what comparisons speak for, all in all, and how many they are
 Between = defaultdict[int, dict[int, Heard]]  # of two strands, by their numbers
 
 
 class Series(msgspec.Struct, frozen=True):
     """What people said of one thing. Each run is one value: the turn that told it, and those that said it again; the
-    newest value first. If it is not sure, the first run may be about something else, and the second still hold."""
+    newest value first. If there is a rival, a later turn of which it is not clear what it is about, that may hold
+    instead."""
 
     runs: tuple[tuple[Passage, ...], ...]
-    sure: bool = True
+    rival: Passage | None = None
 
     @property
     def holds(self) -> Passage:
@@ -62,20 +70,7 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def ended(self) -> list[tuple[Passage, Passage]]:
         """What does not hold any more, each with what does instead."""
-        last, *before = self.undoubted.runs
-        return [(passage, last[0]) for run in before for passage in run]
-
-    @property
-    def undoubted(self) -> Series:
-        """Without the newest, if it may be about something else."""
-        return self if self.sure else Series(self.runs[1:])
-
-
-class Strand(msgspec.Struct):
-    """A series while it is made."""
-
-    members: list[Passage]
-    doubtful: list[Passage] = []  # those by themselves that may continue it
+        return [(passage, self.holds) for run in self.runs[1:] for passage in run]
 
 
 def may_tell(passage: Passage) -> bool:
@@ -110,39 +105,63 @@ def place(passage: Passage) -> tuple[datetime, int, int]:
     return (passage.said_at, passage.seq, passage.no)
 
 
-def one_voice(one: Passage, other: Passage) -> bool:
-    """Did the same person say it, or does at least one of the two speak of what they share? Many a message in which
-    "I" stands does: "I moved our servers"."""
-    return one.speaker == other.speaker or not (is_personal(one.text) and is_personal(other.text))
+def read_as(earlier: Passage, later: Passage) -> tuple[str, str]:
+    """How two statements are read together."""
+    one, other = voiced((earlier.speaker, earlier.text), (later.speaker, later.text))
+    return one, other
+
+
+def voiced(*said: tuple[str, str]) -> list[str]:
+    """Texts, each with who said it, as they are read together: those of several people with their names, by which one's
+    own gym is another's no more, and what they share stays one thing."""
+    several = len({speaker for speaker, _ in said}) > 1
+    return [
+        f"{squeezed(speaker)[:LONGEST]}: {text}" if several and speaker != PERSON else text for speaker, text in said
+    ]
 
 
 def series(kindred: Kindred) -> list[Series]:
-    """All that have more than one statement."""
-    links = {(one.earlier, one.later): one.chances for one in kindred.kin}
-    found: list[Series] = []
-    in_doubt: set[int] = set()
-    for strand in together(kindred.passages, links):
-        one = read(strand, links)
-        if len(one.passages) > 1 and strand.members[0].no not in in_doubt:
-            found.append(one)
-            in_doubt |= set() if one.sure else {one.holds.no}
-    return found
+    """All that have more than one statement, those that began first before others."""
+    compared: Compared = defaultdict(list)
+    for kin in kindred.kin:
+        compared[kin.later].append((kin.earlier, kin.chances))
+    strands = together(kindred.passages, {(kin.earlier, kin.later): kin.chances for kin in kindred.kin})
+    read = [values(strand, compared) for strand in strands]
+    rivals = contested(read, compared)
+    found = [one if one.rival else replace(one, rival=rivals.get(at)) for at, one in enumerate(read)]
+    return [one for one in found if len(one.passages) > 1]
 
 
-def together(said: Sequence[Passage], links: Links) -> list[Strand]:
+def together(said: Sequence[Passage], links: Links) -> list[list[Passage]]:
     """The statements by what they are about, the oldest first."""
     strands = {one.no: [one] for one in said}
-    between = comparisons(strands, links)
-    unite(strands, between)
-    made = {no: Strand(sorted(members, key=place)) for no, members in strands.items()}
-    for no, strand in made.items():
-        if len(strand.members) == 1:
-            speaks = {other: speaks_for(heard, alone=True) for other, heard in between[no].items()}
-            likely = [other for other, how_much in speaks.items() if how_much >= -DOUBTS]
-            if likely:
-                nearest = max(likely, key=lambda other: (len(made[other].members) > 1, speaks[other], -other))
-                made[nearest].doubtful.append(strand.members[0])
-    return sorted(made.values(), key=lambda strand: place(strand.members[0]))
+    unite(strands, comparisons(strands, links))
+    return sorted((sorted(members, key=place) for members in strands.values()), key=lambda strand: place(strand[0]))
+
+
+def contested(read: Sequence[Series], compared: Compared) -> dict[int, Passage]:
+    """Series, by their places, with what may hold instead: the newest value of another one, of which something was said
+    later that is likely to be about this one as well."""
+    home = {one.no: at for at, series in enumerate(read) for one in series.passages}
+    rivals: defaultdict[int, list[tuple[float, Passage]]] = defaultdict(list)
+    for own, series in enumerate(read):
+        speaks = {one.no: by_home(compared.get(one.no, ()), home) for one in series.passages}
+        for means in speaks.values():
+            for other, mean in means.items():
+                newest = speaks[series.holds.no].get(other, mean)
+                later = before(read[other].runs[0][-1], series.holds)
+                if other != own and later and min(mean, newest) >= RIVALS:
+                    rivals[other].append((mean, series.holds))
+    return {at: max(some, key=lambda one: one[0])[1] for at, some in rivals.items()}
+
+
+def by_home(told: Iterable[tuple[int, Chances]], home: Mapping[int, int]) -> dict[int, float]:
+    """How much speaks for a statement going with each series, on average."""
+    speaks: defaultdict[int, list[float]] = defaultdict(list)
+    for earlier, chances in told:
+        if earlier in home:
+            speaks[home[earlier]].append(log_odds(chances))
+    return {at: fmean(some) for at, some in speaks.items()}
 
 
 def comparisons(known: Container[int], links: Links) -> Between:
@@ -192,20 +211,46 @@ def unite(strands: dict[int, list[Passage]], between: Between) -> None:
             heappush(queue, (-speaks(one, third), min(one, third), max(one, third)))
 
 
-def says_again(chances: Chances) -> bool:
-    """Whether, if the later statement has to do with the earlier at all, it gives the same value."""
-    return chances.either >= TRACE and chances.repeats >= SAME * chances.either
-
-
-def read(strand: Strand, links: Links) -> Series:
-    """A strand as values, the newest first. What may continue it, and was said since, may hold instead."""
+def values(strand: Sequence[Passage], compared: Compared) -> Series:
+    """A strand by the values that it tells. What goes with earlier values and not with the present one looks back."""
     runs: list[list[Passage]] = []
-    for passage in strand.members:
-        if runs and any(says_again(links.get((one.no, passage.no), UNRELATED)) for one in runs[-1]):
+    rival: Passage | None = None
+    known: dict[int, int] = {}  # which value each statement gives
+    for passage in strand:
+        told = [(earlier, chances) for earlier, chances in compared.get(passage.no, ()) if earlier in known]
+        present = known[runs[-1][-1].no] if runs else None
+        value = given(told, known, present)
+        if runs and value == present:
             runs[-1].append(passage)
-        else:
+        elif len(known) < 2 or (speaks := follows(told, runs[-1])) >= FOLLOWS:
             runs.append([passage])
-    newer = [one for one in strand.doubtful if before(strand.members[-1], one)]
-    if newer:
-        runs.append([max(newer, key=place)])
-    return Series(tuple(map(tuple, reversed(runs))), sure=not newer)
+        else:
+            rival = passage if speaks >= DOUBTS else rival
+            continue
+        rival = None
+        known[passage.no] = len(known) if value is None else value
+    return Series(tuple(map(tuple, reversed(runs))), rival)
+
+
+def follows(told: Sequence[tuple[int, Chances]], present: Sequence[Passage]) -> float:
+    """How much speaks for a statement taking the place of what holds."""
+    numbers = {one.no for one in present}
+    speaks = [log_odds(chances) for earlier, chances in told if earlier in numbers]
+    if not speaks and told:
+        return FOLLOWS  # it was said long after, and goes with what was compared
+    return fmean(speaks) if speaks else -SUREST
+
+
+def given(told: Sequence[tuple[int, Chances]], known: Mapping[int, int], present: int | None) -> int | None:
+    """Which of the values that were told before a statement gives again, by all that it was compared with."""
+    speaks: defaultdict[int, list[float]] = defaultdict(list)
+    for earlier, chances in told:
+        if chances.either >= TRACE:
+            speaks[known[earlier]].append(says_again(chances))
+    likely = max(speaks, key=lambda value: (fmean(speaks[value]), value == present), default=None)
+    return None if likely is None or fmean(speaks[likely]) <= SAME else likely
+
+
+def says_again(chances: Chances) -> float:
+    """How much speaks for the later statement giving the same value as the earlier; below zero, for another one."""
+    return max(-CLEAREST, min(CLEAREST, math.log((chances.repeats + SLIGHT) / (chances.replaces + SLIGHT))))

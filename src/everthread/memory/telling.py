@@ -37,19 +37,23 @@ def told(
     least = TO_THE_POINT * ranked[0].score if ranked else 0.0
     apt = {one.passage.no for one in ranked if one.score >= least}
     drawn = Drawn(claims)
-    known = Told([one if one.sure or apt.issuperset(numbers(leading(one))) else one.undoubted for one in found])
+    known = Told([one if apt.issuperset(numbers(contenders(one))) else replace(one, rival=None) for one in found])
     for ended, by in known.overtaken(overtaken):
-        yield held((by.holds, ended), drawn)
+        if by.rival is None:
+            yield held((by.holds, ended), drawn)
+        else:
+            yield held(contenders(by), drawn, sure=False)
+            yield recalled(ended, by.holds.seq, retracted=False)
     shown: set[str] = set()
     found_too, whole = numbers(one.passage for one in ranked), True
     for one in ranked:
         passage = one.passage
         if (own := known.begun(passage)) is not None:
             first = leading(own)
-            if whole and own.sure and one.score >= least:
+            if whole and own.rival is None and one.score >= least:
                 first += tuple(old for old in own.earlier if old not in first and old.no not in found_too)[:REST]
-            known.shown |= numbers(first)
-            yield held(first, drawn, sure=own.sure)
+            known.tell(own, first)
+            yield held(first, drawn, sure=own.rival is None)
             whole = False
         inside = drawn.inside(passage)
         telling = [claim for claim in inside if is_linked(claim)] if one.score >= least else []
@@ -91,11 +95,12 @@ class Told:
 
     def __init__(self, found: Sequence[Series]) -> None:
         self._found = found
-        self._of = {passage.no: one for one in found for passage in one.passages}
+        rivals = {one.rival.no: one for one in found if one.rival is not None}
+        self._of = rivals | {passage.no: one for one in found for passage in one.passages}
         self._over = {passage.no: later.seq for one in found for passage, later in one.ended}
         self._answered = {passage.step: later.seq for one in found for passage, later in one.ended}
-        changed = (one for one in found if one.earlier)
-        self.steps = {passage.step for one in changed for passage in one.passages if passage.step is not None}
+        changed = [passage for one in found if is_telling(one) for passage in (*one.passages, *contenders(one))]
+        self.steps = {passage.step for passage in changed if passage.step is not None}
         self.shown: set[int] = set()
 
     def over(self, passage: Passage) -> int | None:
@@ -106,21 +111,21 @@ class Told:
     def overtaken(self, steps: Collection[StepId]) -> list[tuple[Passage, Series]]:
         """Those of these steps that do not hold any more, each with its series; from now on they are shown."""
         ended = {
-            passage.step: (passage, own.undoubted)
-            for own in self._found
-            for passage, _ in own.ended
-            if passage.step in steps
+            passage.step: (passage, own) for own in self._found for passage, _ in own.ended if passage.step in steps
         }
         first = list(ended.values())[:MOST_OVERTAKEN]
-        self.shown |= {no for passage, own in first for no in (passage.no, own.holds.no)}
+        for passage, own in first:
+            self.tell(own, (passage, own.holds, *contenders(own)))
         return first
 
     def begun(self, passage: Passage) -> Series | None:
         """The series that a passage belongs to, if nothing of it was shown."""
         own = self._of.get(passage.no)
-        if own is None or not own.earlier or own.holds.no in self.shown:
-            return None
-        return own
+        return None if own is None or not is_telling(own) or own.holds.no in self.shown else own
+
+    def tell(self, own: Series, said: Iterable[Passage]) -> None:
+        """Shows some of a series. Its rival, if that is of another one, is still told with that."""
+        self.shown |= {passage.no for passage in said if self._of[passage.no] is own}
 
 
 def numbers(passages: Iterable[Passage]) -> set[int]:
@@ -128,7 +133,17 @@ def numbers(passages: Iterable[Passage]) -> set[int]:
 
 
 def leading(one: Series) -> tuple[Passage, ...]:
-    return (one.holds, *one.earlier)[:LEADING]
+    return contenders(one) or (one.holds, *one.earlier)[:LEADING]
+
+
+def contenders(one: Series) -> tuple[Passage, ...]:
+    """What may hold, where that is not clear."""
+    return () if one.rival is None else (one.rival, one.holds)
+
+
+def is_telling(one: Series) -> bool:
+    """Whether there is more to it than one value."""
+    return bool(one.earlier or one.rival)
 
 
 def held(passages: Sequence[Passage], drawn: Drawn, *, sure: bool = True) -> Held:

@@ -46,7 +46,6 @@ PERSON = re.compile(
 )
 PRONOUN = re.compile(r"\b(?:he|she|they|him|her|them|it)\b", re.IGNORECASE)
 MINE = re.compile(r"\b(?:i|my|me|mine|myself)\b", re.IGNORECASE)
-OURS = re.compile(r"\b(?:we|us|our|ours|ourselves|team|every(?:one|body))\b", re.IGNORECASE)
 NAME = re.compile(r"\S\s+[A-Z0-9][\w&.+-]*")
 OF = re.compile(r" (?:of|in|for|to|at|on|with) ")
 
@@ -187,11 +186,6 @@ def sorts(text: str) -> frozenset[str]:
 
 def is_mine(text: str) -> bool:
     return MINE.search(text) is not None
-
-
-def is_personal(text: str) -> bool:
-    """Whether it speaks of one person alone: of "me", and not of "us"."""
-    return is_mine(text) and OURS.search(text) is None
 
 
 def named(text: str) -> bool:

@@ -264,7 +264,7 @@ class Remembering:
                 pairs += [(one, passage) if series.before(one, passage) else (passage, one) for one in likely]
         try:
             async with asyncio.timeout(SLOWEST / 2):
-                chances = await pairing.compare([(earlier.text, later.text) for earlier, later in pairs])
+                chances = await pairing.compare([series.read_as(earlier, later) for earlier, later in pairs])
         except (Unavailable, TimeoutError) as failure:  # it is found again all the same
             logger.warning("messages could not be read together: %s", type(failure).__name__)
             return []
@@ -274,8 +274,7 @@ class Remembering:
     async def _like(
         self, passage: Passage, vector: bytes, fresh: Sequence[tuple[Passage, bytes, bool]]
     ) -> list[Passage]:
-        """The messages that are most like one, of those that may be about the same. Of its own piece those before it:
-        the others will be compared with it."""
+        """The messages most like one. Of its own piece those before it: the others will be compared with it."""
         known = await self._memory.nearest(passage, vector, model=self._embedder.name, limit=COMPARED)
         beside = [
             (one, own) for one, own, same in fresh if one.no != passage.no and (not same or series.before(one, passage))
@@ -283,7 +282,7 @@ class Remembering:
         cosines = self._embedder.similarities(vector, [own for _, own in beside])
         near = [*known, *((cosine, one) for cosine, (one, _) in zip(cosines, beside, strict=True))]
         near.sort(key=lambda pair: -pair[0])
-        found = {one.no: one for _, one in near if series.may_tell(one) and series.one_voice(one, passage)}
+        found = {one.no: one for _, one in near if series.may_tell(one)}
         return list(found.values())[:COMPARED]
 
     async def _keep(self, pieces: Sequence[Piece], vectors: Vectors, kin: Sequence[Kin]) -> None:
