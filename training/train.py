@@ -159,7 +159,7 @@ def measured(model: Pairs, tested: Sequence[Pair]) -> str:
 
 
 class Light:
-    """A model in 16 bits, which is what is computed with: twice as fast. Steps are added to the one in 32."""
+    """A model in 16 bits, which is what is computed with, because it is faster. Steps are added to the one in 32."""
 
     def __init__(self, model: Pairs) -> None:
         self.model = copy.deepcopy(model).bfloat16().train()
